@@ -1,0 +1,3 @@
+//! Runs the published conformance data against oxikit.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Prompt files: front matter, picoschema and Handlebars templates that render to messages.

@@ -1,0 +1,1 @@
+//! Model providers for oxikit: Gemini, OpenAI and compatible servers, Anthropic, Ollama.

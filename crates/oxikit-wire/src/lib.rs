@@ -1,0 +1,1 @@
+//! The JSON that Genkit tools, servers and models exchange, as serde types.

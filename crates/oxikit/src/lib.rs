@@ -1,0 +1,1 @@
+//! Build AI flows, tools, prompts and agents: Genkit for Rust.

@@ -1,0 +1,3 @@
+//! A flow that greets.
+
+fn main() {}
