@@ -1,1 +1,59 @@
 //! The JSON that Genkit tools, servers and models exchange, as serde types.
+//!
+//! For Genkit the JSON *is* the model, so these are also the types an
+//! application works with: there is no second set of domain types behind them.
+//! No async and no IO lives here; what a value means is decided in the crates
+//! below.
+//!
+//! Three habits hold everywhere:
+//! - absent is absent: a member without a value is left out, never `null`;
+//! - what we read tolerates unknown members and `null`;
+//! - `metadata`, `custom`, `config` and other free-form members keep whatever
+//!   they were given.
+//!
+//! ```
+//! use oxikit_wire::{Message, Part};
+//!
+//! let message = Message::user("What is in this picture?")
+//!     .with_part(Part::media("https://example.com/cat.png").content_type("image/png"));
+//! assert_eq!(
+//!     serde_json::to_string(&message).unwrap(),
+//!     r#"{"role":"user","content":[{"text":"What is in this picture?"},{"media":{"url":"https://example.com/cat.png","contentType":"image/png"}}]}"#,
+//! );
+//! ```
+
+mod count;
+mod document;
+mod evaluate;
+mod generate;
+mod message;
+mod middleware;
+mod model;
+mod operation;
+mod part;
+mod reflection;
+mod status_code;
+mod tool;
+
+pub use document::{
+    Document, EmbedRequest, EmbedResponse, EmbedderInfo, Embedding, IndexRequest, RankedDocument,
+    RankedDocumentMetadata, RerankRequest, RerankResponse, RetrieveRequest, RetrieveResponse,
+};
+pub use evaluate::{
+    EvalDataPoint, EvalFnResponse, EvalRequest, EvalStatus, Score, ScoreDetails, ScoreValue, Scores,
+};
+pub use generate::{
+    FinishReason, GenerateActionOptions, GenerateRequest, GenerateResponse, GenerateResponseChunk,
+    Instructions, OutputConfig, OutputOptions, ResumeOptions, Usage,
+};
+pub use message::{Message, Role};
+pub use middleware::{MiddlewareDescriptor, MiddlewareRef};
+pub use model::{ConstrainedSupport, ModelInfo, ModelStage, ModelSupports};
+pub use operation::{Operation, OperationError};
+pub use part::{Media, Part, PartKind, ResourceRef, ToolRequest, ToolResponse};
+pub use reflection::ActionDescriptor;
+pub use status_code::StatusCode;
+pub use tool::{MultipartToolResponse, ToolChoice, ToolDefinition};
+
+/// A JSON object whose members keep their order.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;
