@@ -1,1 +1,76 @@
-//! The one operation of oxikit: Action, Run, Status, Registry, and the ports around them.
+//! The one operation of oxikit, and the ports around it.
+//!
+//! Three types hold everything together:
+//! - [`Action`]: something that can be called by key: a flow, a model, a tool, a
+//!   prompt, an agent. Inside every action is bidirectional: an init, a stream
+//!   of inputs, a stream of chunks, one output. Unary is the case of one input.
+//! - [`Run`]: one running of it: chunks, then an output or a [`Status`]. Dropping
+//!   it cancels the work.
+//! - [`Status`]: the one error, and what of it may leave the process.
+//!
+//! Values travel between them as [`Payload`]s: JSON text or a typed value, and
+//! nothing is parsed or written before somebody looks.
+//!
+//! This crate knows no HTTP, no database and no model provider.
+//!
+//! ```
+//! use oxikit_core::{Action, ActionKind, Call, Context, Emitter, Event};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), oxikit_core::Status> {
+//! let countdown = Action::builder(ActionKind::Flow, "countdown").handler(
+//!     |from: u32, _: Context, out: Emitter<u32>| async move {
+//!         for n in (1..=from).rev() {
+//!             out.send(n).await?;
+//!         }
+//!         Ok("lift-off")
+//!     },
+//! );
+//!
+//! let mut run = countdown.start(Call::new(2))?;
+//! let mut seen = Vec::new();
+//! while let Some(event) = run.next().await {
+//!     match event {
+//!         Event::Chunk(chunk) => seen.push(chunk.parse::<u32>()?),
+//!         Event::Done(output) => assert_eq!(output.parse::<String>()?, "lift-off"),
+//!         Event::Failed(status) => return Err(status),
+//!     }
+//! }
+//! assert_eq!(seen, [2, 1]);
+//! # Ok(()) }
+//! ```
+
+mod action;
+mod call;
+mod check;
+mod context;
+mod emitter;
+mod execution;
+mod handler;
+mod inputs;
+mod kind;
+mod payload;
+mod registry;
+mod run;
+mod schema;
+mod secret;
+mod span;
+mod status;
+
+pub use action::{Action, ActionBuilder};
+pub use call::Call;
+pub use context::{ActionContext, Context};
+pub use emitter::Emitter;
+pub use handler::Handler;
+pub use inputs::{InputSender, Inputs};
+pub use kind::ActionKind;
+pub use oxikit_wire::StatusCode;
+pub use payload::Payload;
+pub use registry::{ActionResolver, Registry};
+pub use run::{Canceller, Event, Run};
+pub use schema::{Schema, model_schema_of};
+pub use secret::Secret;
+pub use span::{SpanExporter, SpanId, SpanRecord, SpanStatus, StepKind, TraceId};
+pub use status::{OutgoingStatus, ResultExt, Status};
+
+/// What the functions of an application return.
+pub type Result<T, E = Status> = std::result::Result<T, E>;

@@ -1,0 +1,295 @@
+//! The one operation: something that can be called by its key.
+
+use std::fmt;
+use std::sync::Arc;
+
+use oxikit_wire::{ActionDescriptor, JsonObject};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::check::Check;
+use crate::execution::{BoxFuture, Execution};
+use crate::run::{CHUNK_QUEUE, show_payload};
+use crate::span::{Span, SpanSpec};
+use crate::{
+    ActionKind, Call, Context, Emitter, Handler, Inputs, Payload, Result, Run, Schema, StepKind,
+};
+
+/// Something that can be called by its key: a flow, a model, a tool, a prompt,
+/// an agent. Cheap to clone.
+#[derive(Clone)]
+pub struct Action(Arc<Inner>);
+
+struct Inner {
+    kind: ActionKind,
+    key: String,
+    descriptor: ActionDescriptor,
+    prepare: Prepare,
+}
+
+/// Checks the input of a call and makes the work that is to be run.
+type Prepare = Box<dyn Fn(Invocation) -> Result<Prepared> + Send + Sync>;
+type Prepared = Box<dyn FnOnce(Context) -> BoxFuture<'static, Result<Payload>> + Send>;
+
+struct Invocation {
+    inputs: Inputs,
+    init: Option<Payload>,
+    chunks: Option<mpsc::Sender<Payload>>,
+}
+
+impl Action {
+    /// Begins the definition of an action.
+    pub fn builder(kind: ActionKind, name: impl Into<String>) -> ActionBuilder {
+        let name = name.into();
+        let descriptor = ActionDescriptor {
+            key: format!("/{kind}/{name}"),
+            name,
+            action_type: Some(kind.as_str().to_owned()),
+            ..ActionDescriptor::default()
+        };
+        ActionBuilder {
+            kind,
+            descriptor,
+            input: None,
+            output: None,
+            init: None,
+            stream: None,
+        }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> ActionKind {
+        self.0.kind
+    }
+
+    /// The name without its kind.
+    pub fn name(&self) -> &str {
+        &self.0.descriptor.name
+    }
+
+    /// The full key, `/kind/name`.
+    pub fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    /// How the developer tools list it.
+    pub fn descriptor(&self) -> &ActionDescriptor {
+        &self.0.descriptor
+    }
+
+    /// Starts a run whose chunks are read.
+    ///
+    /// A call that does not fit the schemas is refused here: it never becomes a
+    /// run, and leaves no trace.
+    pub fn start(&self, call: Call) -> Result<Run> {
+        let (sender, receiver) = mpsc::channel(CHUNK_QUEUE);
+        Ok(Run::new(self.execute(call, Some(sender))?, receiver))
+    }
+
+    /// Runs it to the end and answers the output; chunks are not even made.
+    ///
+    /// Dropping the future cancels the work.
+    pub async fn run(&self, call: Call) -> Result<Payload> {
+        self.execute(call, None)?.await
+    }
+
+    fn execute(
+        &self,
+        call: Call,
+        chunks: Option<mpsc::Sender<Payload>>,
+    ) -> Result<Execution<'static, Payload>> {
+        let Call {
+            inputs,
+            init,
+            context,
+            labels,
+            registry,
+            parent,
+        } = call;
+        let data = match context {
+            Some(context) => context,
+            None => parent
+                .as_ref()
+                .map(|parent| parent.data().clone())
+                .unwrap_or_default(),
+        };
+        let registry = registry
+            .or_else(|| parent.as_ref().map(|parent| parent.registry().clone()))
+            .unwrap_or_default();
+        let exporter = registry.exporter();
+        // Written before the input is handed over, and only if somebody listens.
+        let shown_input = exporter
+            .as_ref()
+            .and_then(|_| inputs.peek())
+            .and_then(show_payload);
+        let shown_init = exporter.as_ref().and(init.as_ref()).and_then(show_payload);
+
+        let prepared = (self.0.prepare)(Invocation {
+            inputs,
+            init,
+            chunks,
+        })?;
+
+        let spec = SpanSpec {
+            kind: StepKind::Action,
+            name: self.name(),
+            action: Some((self.0.kind.as_str(), &self.0.key)),
+            labels: labels.as_ref(),
+            context: &data,
+            input: Some(&|| shown_input.clone()),
+            init: Some(&|| shown_init.clone()),
+        };
+        let span = Span::start(spec, parent.as_ref().map(Context::span_ref), exporter);
+        let cancellation = match &parent {
+            Some(parent) => parent.cancellation().child_token(),
+            None => Default::default(),
+        };
+        let ctx = Context::new(data, registry, cancellation, span);
+        let body = prepared(ctx.clone());
+        Ok(Execution::new(ctx, body, show_payload))
+    }
+}
+
+impl fmt::Debug for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Action").field(&self.0.key).finish()
+    }
+}
+
+/// The definition of an action; ended by [`handler`](Self::handler) or
+/// [`bidi`](Self::bidi).
+#[derive(Debug)]
+#[must_use = "an action is made by `handler` or `bidi`"]
+pub struct ActionBuilder {
+    kind: ActionKind,
+    descriptor: ActionDescriptor,
+    input: Option<Schema>,
+    output: Option<Schema>,
+    init: Option<Schema>,
+    stream: Option<Schema>,
+}
+
+impl ActionBuilder {
+    /// What it does, for people and models.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.descriptor.description = Some(description.into());
+        self
+    }
+
+    /// One more metadata member.
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.descriptor
+            .metadata
+            .get_or_insert_default()
+            .insert(key.into(), value.into());
+        self
+    }
+
+    /// All of these metadata members.
+    pub fn metadata_from(mut self, metadata: JsonObject) -> Self {
+        self.descriptor
+            .metadata
+            .get_or_insert_default()
+            .extend(metadata);
+        self
+    }
+
+    /// Checks inputs by this schema instead of the type's.
+    pub fn input_schema(mut self, schema: Schema) -> Self {
+        self.input = Some(schema);
+        self
+    }
+
+    /// Checks the output by this schema instead of the type's.
+    pub fn output_schema(mut self, schema: Schema) -> Self {
+        self.output = Some(schema);
+        self
+    }
+
+    /// Lists this schema for chunks instead of the type's.
+    pub fn stream_schema(mut self, schema: Schema) -> Self {
+        self.stream = Some(schema);
+        self
+    }
+
+    /// Makes an action that takes one input.
+    pub fn handler<H: Handler<Args>, Args>(self, handler: H) -> Action {
+        let handler = Arc::new(handler);
+        let input_check = Check::new::<H::In>(self.input.clone());
+        let output_check = Check::new::<H::Out>(self.output.clone());
+        let stream = self.stream.clone().or_else(H::stream_schema);
+        let checks = [&input_check, &output_check].map(|check| check.schema().cloned());
+        let prepare = move |invocation: Invocation| -> Result<Prepared> {
+            let input = invocation.inputs.into_first().unwrap_or_else(Payload::null);
+            let input: H::In = input_check.decode(input)?;
+            let (handler, output_check) = (handler.clone(), output_check.clone());
+            let emitter = Emitter::new(invocation.chunks);
+            Ok(Box::new(move |ctx| {
+                Box::pin(
+                    async move { output_check.encode(handler.call(input, ctx, emitter).await?) },
+                )
+            }))
+        };
+        self.build(checks, stream, None, Box::new(prepare))
+    }
+
+    /// Makes an action that takes an init and a stream of inputs.
+    pub fn bidi<F, Fut, Init, In, Out, Chunk>(self, function: F) -> Action
+    where
+        F: Fn(Init, Inputs<In>, Context, Emitter<Chunk>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Out>> + Send + 'static,
+        Init: DeserializeOwned + JsonSchema + Send + 'static,
+        In: DeserializeOwned + JsonSchema + Send + 'static,
+        Out: Serialize + JsonSchema + Send + Sync + 'static,
+        Chunk: Serialize + JsonSchema + Send + Sync + 'static,
+    {
+        let function = Arc::new(function);
+        let input_check = Check::new::<In>(self.input.clone());
+        let init_check = Check::new::<Init>(self.init.clone());
+        let output_check = Check::new::<Out>(self.output.clone());
+        let stream = self.stream.clone().or_else(|| Some(Schema::of::<Chunk>()));
+        let checks = [&input_check, &output_check].map(|check| check.schema().cloned());
+        let init = init_check.schema().cloned();
+        let prepare = move |invocation: Invocation| -> Result<Prepared> {
+            // A missing init is an empty one: official clients differ here.
+            let init = invocation
+                .init
+                .unwrap_or_else(|| Payload::of(JsonObject::new()));
+            let init: Init = init_check.decode(init)?;
+            let inputs = invocation.inputs.typed(input_check.clone());
+            let (function, output_check) = (function.clone(), output_check.clone());
+            let emitter = Emitter::new(invocation.chunks);
+            Ok(Box::new(move |ctx| {
+                Box::pin(
+                    async move { output_check.encode(function(init, inputs, ctx, emitter).await?) },
+                )
+            }))
+        };
+        self.metadata("bidi", true)
+            .build(checks, stream, init, Box::new(prepare))
+    }
+
+    fn build(
+        self,
+        [input, output]: [Option<Schema>; 2],
+        stream: Option<Schema>,
+        init: Option<Schema>,
+        prepare: Prepare,
+    ) -> Action {
+        let json = |schema: Option<Schema>| schema.map(|schema| schema.as_json().clone());
+        let mut descriptor = self.descriptor;
+        descriptor.input_schema = json(input);
+        descriptor.output_schema = json(output);
+        descriptor.stream_schema = json(stream);
+        descriptor.init_schema = json(init);
+        Action(Arc::new(Inner {
+            kind: self.kind,
+            key: descriptor.key.clone(),
+            descriptor,
+            prepare,
+        }))
+    }
+}

@@ -1,0 +1,77 @@
+//! What an action is called with.
+
+use oxikit_wire::JsonObject;
+use serde::Serialize;
+
+use crate::{ActionContext, Context, InputSender, Inputs, Payload, Registry};
+
+/// A call: the input and what goes with it.
+///
+/// Made inside a running action, it belongs to that action: same caller, same
+/// trace, and it ends when the action ends.
+#[derive(Debug)]
+pub struct Call {
+    pub(crate) inputs: Inputs,
+    pub(crate) init: Option<Payload>,
+    pub(crate) context: Option<ActionContext>,
+    pub(crate) labels: Option<JsonObject>,
+    pub(crate) registry: Option<Registry>,
+    pub(crate) parent: Option<Context>,
+}
+
+impl Call {
+    /// A call with this input. A [`Payload`] is passed on as it is.
+    pub fn new<T: Serialize + Send + Sync + 'static>(input: T) -> Self {
+        Self::with_inputs(Inputs::one(Some(Payload::of(input))))
+    }
+
+    /// A call without input.
+    pub fn empty() -> Self {
+        Self::with_inputs(Inputs::one(None))
+    }
+
+    /// A call whose inputs are sent while it runs.
+    pub fn streaming() -> (InputSender, Self) {
+        let (sender, inputs) = Inputs::stream();
+        (sender, Self::with_inputs(inputs))
+    }
+
+    fn with_inputs(inputs: Inputs) -> Self {
+        Self {
+            inputs,
+            init: None,
+            context: None,
+            labels: None,
+            registry: None,
+            parent: Context::current(),
+        }
+    }
+
+    /// What a conversation starts with, such as the session of an agent.
+    #[must_use]
+    pub fn with_init(mut self, init: Payload) -> Self {
+        self.init = Some(init);
+        self
+    }
+
+    /// Who calls. Without it, the running action's caller calls.
+    #[must_use]
+    pub fn with_context(mut self, context: ActionContext) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// Labels of the span.
+    #[must_use]
+    pub fn with_labels(mut self, labels: JsonObject) -> Self {
+        self.labels = Some(labels);
+        self
+    }
+
+    /// Where the action finds others. Without it, where the running action does.
+    #[must_use]
+    pub fn in_registry(mut self, registry: &Registry) -> Self {
+        self.registry = Some(registry.clone());
+        self
+    }
+}

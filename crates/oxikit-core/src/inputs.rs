@@ -1,0 +1,99 @@
+//! The inputs of a run: one, or a stream of them.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+
+use crate::check::Check;
+use crate::{Payload, Status};
+
+/// So many inputs wait before the sender has to.
+const QUEUE: usize = 64;
+
+/// The inputs of a bidirectional action, in the order they were sent.
+pub struct Inputs<In = Payload> {
+    first: Option<Payload>,
+    rest: Option<mpsc::Receiver<Payload>>,
+    check: Check,
+    input: PhantomData<fn() -> In>,
+}
+
+/// Sends further inputs to a run; dropping it ends them.
+#[derive(Debug, Clone)]
+pub struct InputSender(mpsc::Sender<Payload>);
+
+impl InputSender {
+    /// Sends one input, waiting while the action is behind. Fails with
+    /// `CANCELLED` when the run has ended.
+    pub async fn send(&self, input: Payload) -> Result<(), Status> {
+        self.0.send(input).await.map_err(|_| Status::cancelled())
+    }
+}
+
+impl Inputs<Payload> {
+    pub(crate) fn one(input: Option<Payload>) -> Self {
+        Self {
+            first: input,
+            rest: None,
+            check: Check::default(),
+            input: PhantomData,
+        }
+    }
+
+    pub(crate) fn stream() -> (InputSender, Self) {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let inputs = Self {
+            first: None,
+            rest: Some(receiver),
+            check: Check::default(),
+            input: PhantomData,
+        };
+        (InputSender(sender), inputs)
+    }
+
+    pub(crate) fn peek(&self) -> Option<&Payload> {
+        self.first.as_ref()
+    }
+
+    /// The one input of a unary action: the first that was given.
+    pub(crate) fn into_first(self) -> Option<Payload> {
+        self.first
+    }
+
+    pub(crate) fn typed<In>(self, check: Check) -> Inputs<In> {
+        Inputs {
+            first: self.first,
+            rest: self.rest,
+            check,
+            input: PhantomData,
+        }
+    }
+}
+
+impl<In: DeserializeOwned + JsonSchema + 'static> Inputs<In> {
+    /// The next input, or `None` when there are no more. One that does not fit
+    /// the schema is an `INVALID_ARGUMENT`.
+    pub async fn next(&mut self) -> Result<Option<In>, Status> {
+        let payload = match self.first.take() {
+            Some(first) => Some(first),
+            None => match &mut self.rest {
+                Some(rest) => rest.recv().await,
+                None => None,
+            },
+        };
+        payload
+            .map(|payload| self.check.decode(payload))
+            .transpose()
+    }
+}
+
+impl<In> fmt::Debug for Inputs<In> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inputs")
+            .field("streaming", &self.rest.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,211 @@
+//! A value on its way: JSON text, or something that can become it.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::ser::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::Status;
+
+/// A value on its way between a caller and an action.
+///
+/// It holds JSON text as it came from outside, or a typed value of this process.
+/// Text is parsed once, straight into the type that is asked for; a typed value
+/// is handed over as it is when the type fits, and written as JSON only when
+/// somebody outside wants to read it. Cloning is cheap.
+///
+/// An action whose input or output is a `Payload` passes it on without a look.
+#[derive(Clone)]
+pub struct Payload(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Json(Bytes),
+    Value(Arc<dyn AnyValue>),
+}
+
+impl Payload {
+    /// Takes a typed value; nothing is serialised yet.
+    pub fn of<T: Serialize + Send + Sync + 'static>(value: T) -> Self {
+        match try_cast::<T, Self>(value) {
+            Ok(payload) => payload,
+            Err(value) => Self(Repr::Value(Arc::new(value))),
+        }
+    }
+
+    /// Takes JSON text, after a check that it is well-formed.
+    pub fn from_json(text: impl Into<Bytes>) -> Result<Self, Status> {
+        let text = text.into();
+        serde_json::from_slice::<&RawValue>(&text)
+            .map_err(|error| Status::invalid_argument(format!("not valid JSON: {error}")))?;
+        Ok(Self(Repr::Json(text)))
+    }
+
+    /// Takes JSON text that a parser has already accepted as `raw`. When `raw`
+    /// is a slice of `buffer`, nothing is copied.
+    pub fn from_raw(buffer: &Bytes, raw: &RawValue) -> Self {
+        let raw = raw.get().as_bytes();
+        let inside = buffer.as_ptr_range().contains(&raw.as_ptr());
+        Self(Repr::Json(if inside {
+            buffer.slice_ref(raw)
+        } else {
+            Bytes::copy_from_slice(raw)
+        }))
+    }
+
+    /// The JSON `null`.
+    pub fn null() -> Self {
+        Self(Repr::Json(Bytes::from_static(b"null")))
+    }
+
+    /// Reads the value as a `T`. What does not fit is the reader's `INTERNAL`
+    /// fault; input of callers is checked by the action before this.
+    pub fn parse<T: DeserializeOwned + 'static>(self) -> Result<T, Status> {
+        self.try_parse().map_err(Status::from)
+    }
+
+    pub(crate) fn try_parse<T: DeserializeOwned + 'static>(self) -> Result<T, serde_json::Error> {
+        let json = match self.downcast::<T>() {
+            Ok(value) => return Ok(value),
+            Err(payload) => payload.to_json()?,
+        };
+        serde_json::from_slice(&json)
+    }
+
+    /// The typed value itself, if it is a `T` (or if `T` is `Payload`).
+    pub(crate) fn downcast<T: 'static>(self) -> Result<T, Self> {
+        let payload = match try_cast::<Self, T>(self) {
+            Ok(value) => return Ok(value),
+            Err(payload) => payload,
+        };
+        match payload.0 {
+            Repr::Json(text) => Err(Self(Repr::Json(text))),
+            Repr::Value(value) => {
+                let mut slot: Option<T> = None;
+                match value.take_into(&mut slot) {
+                    // The slot was filled, so this is never the error.
+                    Ok(()) => slot.ok_or_else(Self::null),
+                    Err(value) => Err(Self(Repr::Value(value))),
+                }
+            }
+        }
+    }
+
+    /// The value as a tree.
+    pub fn to_value(&self) -> Result<Value, Status> {
+        Ok(match &self.0 {
+            Repr::Json(text) => serde_json::from_slice(text)?,
+            Repr::Value(value) => match value.as_any().downcast_ref::<Value>() {
+                Some(value) => value.clone(),
+                None => serde_json::from_slice(&self.to_json()?)?,
+            },
+        })
+    }
+
+    /// The value as JSON text.
+    pub fn to_json(&self) -> Result<Bytes, serde_json::Error> {
+        match &self.0 {
+            Repr::Json(text) => Ok(text.clone()),
+            Repr::Value(value) => {
+                let mut out = Vec::new();
+                value.write_json(&mut out)?;
+                Ok(out.into())
+            }
+        }
+    }
+
+    /// Appends the value as JSON text, without a buffer of its own.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        match &self.0 {
+            Repr::Json(text) => {
+                out.extend_from_slice(text);
+                Ok(())
+            }
+            Repr::Value(value) => value.write_json(out),
+        }
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.to_json() {
+            Ok(json) => f.write_str(&String::from_utf8_lossy(&json)),
+            Err(error) => write!(f, "<{error}>"),
+        }
+    }
+}
+
+impl Serialize for Payload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = self.to_json().map_err(S::Error::custom)?;
+        serde_json::from_slice::<&RawValue>(&json)
+            .map_err(S::Error::custom)?
+            .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Payload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
+        Ok(Self(Repr::Json(String::from(raw).into())))
+    }
+}
+
+impl JsonSchema for Payload {
+    fn schema_name() -> Cow<'static, str> {
+        "Payload".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        true.into()
+    }
+}
+
+/// A value of any type that can be written as JSON.
+trait AnyValue: Send + Sync {
+    fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error>;
+
+    fn as_any(&self) -> &dyn Any;
+
+    /// Moves the value into `slot`, an `Option` of its type. Fails when the slot
+    /// is of another type, or when somebody else still holds the value.
+    fn take_into(self: Arc<Self>, slot: &mut dyn Any) -> Result<(), Arc<dyn AnyValue>>;
+}
+
+impl<T: Serialize + Send + Sync + 'static> AnyValue for T {
+    fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        serde_json::to_writer(out, self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn take_into(self: Arc<Self>, slot: &mut dyn Any) -> Result<(), Arc<dyn AnyValue>> {
+        let Some(slot) = slot.downcast_mut::<Option<T>>() else {
+            return Err(self);
+        };
+        *slot = Some(Arc::try_unwrap(self).map_err(|shared| shared as Arc<dyn AnyValue>)?);
+        Ok(())
+    }
+}
+
+/// `value` itself when both types are the same.
+fn try_cast<From: 'static, To: 'static>(value: From) -> Result<To, From> {
+    let mut value = Some(value);
+    match (&mut value as &mut dyn Any)
+        .downcast_mut::<Option<To>>()
+        .and_then(Option::take)
+    {
+        Some(value) => Ok(value),
+        None => Err(value.expect("the value stays where it is unless it was taken above")),
+    }
+}

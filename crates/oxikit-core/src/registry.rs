@@ -1,0 +1,184 @@
+//! All actions of an application, by key.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use oxikit_wire::ActionDescriptor;
+use serde_json::Value;
+
+use crate::{Action, ActionKind, Call, Payload, Result, SpanExporter, Status};
+
+/// Finds actions that are made on demand, such as the models of a provider.
+#[async_trait]
+pub trait ActionResolver: Send + Sync {
+    /// What the names of its actions begin with, before the `/`.
+    fn namespace(&self) -> &str;
+
+    /// Makes the action, or answers `None` if there is no such. `name` includes
+    /// the namespace. May be called again for the same name.
+    async fn resolve(&self, kind: ActionKind, name: &str) -> Result<Option<Action>>;
+
+    /// What could be resolved, for the developer tools.
+    async fn list(&self) -> Result<Vec<ActionDescriptor>> {
+        Ok(Vec::new())
+    }
+}
+
+/// All actions of an application. Cheap to clone; clones share everything.
+#[derive(Clone, Default)]
+pub struct Registry(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    actions: RwLock<HashMap<String, Action>>,
+    resolvers: RwLock<Vec<Arc<dyn ActionResolver>>>,
+    values: RwLock<BTreeMap<(&'static str, String), Value>>,
+    exporter: OnceLock<Arc<dyn SpanExporter>>,
+}
+
+impl Registry {
+    /// Adds an action. One with the same key is replaced.
+    pub fn register(&self, action: Action) {
+        let key = action.key().to_owned();
+        let former = write(&self.0.actions).insert(key, action);
+        if let Some(former) = former {
+            tracing::debug!(key = former.key(), "action defined again");
+        }
+    }
+
+    /// Takes an action out.
+    pub fn remove(&self, key: &str) -> Option<Action> {
+        write(&self.0.actions).remove(key)
+    }
+
+    /// The action with this key, if it is there already.
+    pub fn get(&self, key: &str) -> Option<Action> {
+        read(&self.0.actions).get(key).cloned()
+    }
+
+    /// The action of this kind and name; resolvers are asked if it is not there.
+    pub async fn resolve(&self, kind: ActionKind, name: &str) -> Result<Option<Action>> {
+        let key = format!("/{kind}/{name}");
+        if let Some(action) = self.get(&key) {
+            return Ok(Some(action));
+        }
+        let Some((namespace, _)) = name.split_once('/') else {
+            return Ok(None);
+        };
+        let resolver = read(&self.0.resolvers)
+            .iter()
+            .find(|resolver| resolver.namespace() == namespace)
+            .cloned();
+        let Some(resolver) = resolver else {
+            return Ok(None);
+        };
+        let action = resolver.resolve(kind, name).await?;
+        if let Some(action) = &action {
+            self.register(action.clone());
+        }
+        Ok(action)
+    }
+
+    /// The action with this key; a missing one is `NOT_FOUND`.
+    pub async fn resolve_key(&self, key: &str) -> Result<Action> {
+        if let Some(action) = self.get(key) {
+            return Ok(action);
+        }
+        let missing = || Status::not_found(format!("action {key} not found"));
+        let (kind, name) = key
+            .strip_prefix('/')
+            .and_then(|key| key.split_once('/'))
+            .ok_or_else(missing)?;
+        let kind = kind.parse().map_err(|_| missing())?;
+        self.resolve(kind, name).await?.ok_or_else(missing)
+    }
+
+    /// Runs the action with this key.
+    pub async fn run(&self, key: &str, call: Call) -> Result<Payload> {
+        let action = self.resolve_key(key).await?;
+        action.run(call.in_registry(self)).await
+    }
+
+    /// All registered actions, by key.
+    pub fn list(&self) -> Vec<Action> {
+        let mut actions: Vec<_> = read(&self.0.actions).values().cloned().collect();
+        actions.sort_by(|a, b| a.key().cmp(b.key()));
+        actions
+    }
+
+    /// Descriptors of all actions, also of those that resolvers could make.
+    /// A resolver that fails is left out with a warning.
+    pub async fn list_resolvable(&self) -> BTreeMap<String, ActionDescriptor> {
+        let mut all = BTreeMap::new();
+        let resolvers = read(&self.0.resolvers).clone();
+        for resolver in resolvers {
+            match resolver.list().await {
+                Ok(list) => all.extend(list.into_iter().map(|entry| (entry.key.clone(), entry))),
+                Err(status) => {
+                    tracing::warn!(namespace = resolver.namespace(), %status, "cannot list actions");
+                }
+            }
+        }
+        for action in self.list() {
+            all.insert(action.key().to_owned(), action.descriptor().clone());
+        }
+        all
+    }
+
+    /// Adds a resolver.
+    pub fn add_resolver(&self, resolver: Arc<dyn ActionResolver>) {
+        write(&self.0.resolvers).push(resolver);
+    }
+
+    /// Keeps a named value that the developer tools list, such as the default
+    /// model.
+    pub fn set_value(&self, kind: &'static str, name: impl Into<String>, value: Value) {
+        write(&self.0.values).insert((kind, name.into()), value);
+    }
+
+    /// One named value.
+    pub fn value(&self, kind: &'static str, name: &str) -> Option<Value> {
+        read(&self.0.values).get(&(kind, name.to_owned())).cloned()
+    }
+
+    /// All named values of a kind.
+    pub fn values(&self, kind: &str) -> BTreeMap<String, Value> {
+        let values = read(&self.0.values);
+        let of_kind = values.iter().filter(|((of, _), _)| *of == kind);
+        of_kind
+            .map(|((_, name), value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    /// Sends all spans there from now on. Only the first call counts.
+    pub fn set_exporter(&self, exporter: Arc<dyn SpanExporter>) {
+        if self.0.exporter.set(exporter).is_err() {
+            tracing::warn!("a span exporter is set already; the new one is not used");
+        }
+    }
+
+    /// Where spans go, if anywhere.
+    pub fn exporter(&self) -> Option<Arc<dyn SpanExporter>> {
+        self.0.exporter.get().cloned()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("actions", &read(&self.0.actions).len())
+            .finish_non_exhaustive()
+    }
+}
+
+// The locks guard plain maps that are whole after every statement, so a panic
+// elsewhere does not spoil them.
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,299 @@
+//! JSON Schemas: derived from types, checked, and used to check values.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::Status;
+
+/// A schema may have this many bytes as JSON text.
+const MAX_BYTES: usize = 256 * 1024;
+/// A schema may be nested this deep.
+const MAX_DEPTH: usize = 64;
+/// So many errors are listed; the rest is counted.
+const MAX_ERRORS: usize = 20;
+
+/// A JSON Schema that values can be checked against.
+///
+/// Compiled on first use and shared by all clones. References to other
+/// documents are refused: a schema never makes the process read a file or call
+/// a host.
+#[derive(Clone)]
+pub struct Schema(Arc<Inner>);
+
+struct Inner {
+    json: Value,
+    /// Whether a successful parse into the Rust type already proves the value.
+    proven_by_type: bool,
+    validator: OnceLock<Result<Validator, String>>,
+}
+
+impl Schema {
+    /// The schema of a Rust type.
+    pub fn of<T: JsonSchema>() -> Self {
+        let mut json = generate::<T>();
+        let proven_by_type = is_proven_by_parse(&json);
+        drop_numeric_formats(&mut json);
+        Self::from_parts(json, proven_by_type)
+    }
+
+    /// A schema written by hand or sent by a peer. Too large, too deep, broken
+    /// or remote ones are `INVALID_ARGUMENT`.
+    pub fn from_json(json: Value) -> Result<Self, Status> {
+        let refuse = |why: String| Status::invalid_argument(format!("bad JSON schema: {why}"));
+        if depth(&json, MAX_DEPTH) > MAX_DEPTH {
+            return Err(refuse(format!(
+                "it is nested deeper than {MAX_DEPTH} levels"
+            )));
+        }
+        let bytes = serde_json::to_string(&json)?.len();
+        if bytes > MAX_BYTES {
+            return Err(refuse(format!(
+                "it has {bytes} bytes, {MAX_BYTES} are allowed"
+            )));
+        }
+        let schema = Self::from_parts(json, false);
+        schema.validator().map(drop).map_err(refuse)?;
+        Ok(schema)
+    }
+
+    fn from_parts(json: Value, proven_by_type: bool) -> Self {
+        Self(Arc::new(Inner {
+            json,
+            proven_by_type,
+            validator: OnceLock::new(),
+        }))
+    }
+
+    /// The schema itself.
+    pub fn as_json(&self) -> &Value {
+        &self.0.json
+    }
+
+    /// Whether parsing into the type that this schema was derived from proves
+    /// all that the schema says, so that no second look is needed.
+    pub(crate) fn is_proven_by_type(&self) -> bool {
+        self.0.proven_by_type
+    }
+
+    /// Checks a value; the status names every wrong place and what was expected.
+    pub fn validate(&self, value: &Value) -> Result<(), Status> {
+        let validator = self
+            .validator()
+            .map_err(|why| Status::internal(format!("the schema cannot be used: {why}")))?;
+        if validator.is_valid(value) {
+            return Ok(());
+        }
+        let mut errors: Vec<_> = validator
+            .iter_errors(value)
+            .map(|error| describe(&error))
+            .collect();
+        errors.dedup();
+        Err(self.violation(errors))
+    }
+
+    fn validator(&self) -> Result<&Validator, String> {
+        let compile = || {
+            jsonschema::options()
+                .with_draft(jsonschema::Draft::Draft7)
+                .build(&self.0.json)
+                .map_err(|error| error.to_string())
+        };
+        self.0
+            .validator
+            .get_or_init(compile)
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+
+    /// The status that reports these places, in the form official clients know.
+    pub(crate) fn violation(&self, errors: Vec<(String, String)>) -> Status {
+        let mut message = String::from("Schema validation failed. Parse Errors:\n");
+        for (path, text) in errors.iter().take(MAX_ERRORS) {
+            message.push_str(&format!("\n- {path}: {text}"));
+        }
+        if errors.len() > MAX_ERRORS {
+            message.push_str(&format!("\n- and {} more", errors.len() - MAX_ERRORS));
+        }
+        let errors: Vec<Value> = errors
+            .into_iter()
+            .take(MAX_ERRORS)
+            .map(|(path, message)| json!({ "path": path, "message": message }))
+            .collect();
+        Status::invalid_argument(message)
+            .with_details(json!({ "errors": errors, "schema": self.0.json }))
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Schema({})", self.0.json)
+    }
+}
+
+/// The schema of a type as models are given it: draft 7, without references
+/// where the type is not recursive, and without formats that providers refuse.
+pub fn model_schema_of<T: JsonSchema>() -> Value {
+    Schema::of::<T>().as_json().clone()
+}
+
+fn generate<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // The Rust name of the type means nothing to a model or a caller.
+    schema.remove("title");
+    schema.to_value()
+}
+
+/// Walks all subschemas; stops where `visit` answers `false`.
+fn all_objects(schema: &Value, visit: &mut impl FnMut(&Map<String, Value>) -> bool) -> bool {
+    match schema {
+        Value::Object(members) => {
+            visit(members) && members.values().all(|member| all_objects(member, visit))
+        }
+        Value::Array(items) => items.iter().all(|item| all_objects(item, visit)),
+        _ => true,
+    }
+}
+
+/// Whether serde refuses everything that this derived schema refuses. Keywords
+/// that only an attribute can have added (ranges, lengths, patterns) need the
+/// validator; the bounds of integer types and of tuples do not.
+fn is_proven_by_parse(schema: &Value) -> bool {
+    const NEED_VALIDATOR: [&str; 14] = [
+        "pattern",
+        "minLength",
+        "maxLength",
+        "uniqueItems",
+        "contains",
+        "minProperties",
+        "maxProperties",
+        "multipleOf",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "not",
+        "if",
+        "propertyNames",
+        "dependencies",
+    ];
+    all_objects(schema, &mut |members| {
+        let has_fixed_length = members.get("minItems") == members.get("maxItems");
+        // A property may bear the name of a keyword; then the answer is only
+        // overcautious.
+        !NEED_VALIDATOR
+            .iter()
+            .any(|keyword| members.contains_key(*keyword))
+            && has_fixed_length
+            && has_natural_bounds(members)
+    })
+}
+
+fn has_natural_bounds(members: &Map<String, Value>) -> bool {
+    let (minimum, maximum) = (members.get("minimum"), members.get("maximum"));
+    if minimum.is_none() && maximum.is_none() {
+        return true;
+    }
+    let natural: (Option<i64>, Option<i64>) = match members.get("format").and_then(Value::as_str) {
+        Some("uint8") => (Some(0), Some(u8::MAX.into())),
+        Some("uint16") => (Some(0), Some(u16::MAX.into())),
+        Some("uint32" | "uint64" | "uint" | "uint128") => (Some(0), None),
+        Some("int8") => (Some(i8::MIN.into()), Some(i8::MAX.into())),
+        Some("int16") => (Some(i16::MIN.into()), Some(i16::MAX.into())),
+        _ => return false,
+    };
+    minimum.is_none_or(|bound| bound.as_i64() == natural.0)
+        && maximum.is_none_or(|bound| bound.as_i64() == natural.1)
+}
+
+/// Gemini and OpenAI's strict mode refuse formats such as `uint8` and `double`.
+fn drop_numeric_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            let numeric = matches!(
+                members.get("type").map(ToString::to_string).as_deref(),
+                Some(
+                    r#""integer""#
+                        | r#""number""#
+                        | r#"["integer","null"]"#
+                        | r#"["number","null"]"#
+                )
+            );
+            if numeric {
+                members.shift_remove("format");
+            }
+            members.values_mut().for_each(drop_numeric_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_numeric_formats),
+        _ => {}
+    }
+}
+
+/// The nesting of a value; gives up once it is past `limit`.
+fn depth(value: &Value, limit: usize) -> usize {
+    if limit == 0 {
+        return 1;
+    }
+    let deepest = match value {
+        Value::Object(members) => members
+            .values()
+            .map(|member| depth(member, limit - 1))
+            .max(),
+        Value::Array(items) => items.iter().map(|item| depth(item, limit - 1)).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
+}
+
+/// Path with dots and reason, worded as official runtimes word them.
+fn describe(error: &ValidationError<'_>) -> (String, String) {
+    let path = error
+        .instance_path()
+        .as_str()
+        .trim_start_matches('/')
+        .replace('/', ".");
+    let path = if path.is_empty() {
+        "(root)".to_owned()
+    } else {
+        path
+    };
+    let text = match error.kind() {
+        ValidationErrorKind::Type { kind } => format!("must be {}", type_names(kind)),
+        ValidationErrorKind::Required { property } => match property.as_str() {
+            Some(name) => format!("must have required property '{name}'"),
+            None => error.to_string(),
+        },
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            format!(
+                "must NOT have additional properties ({})",
+                unexpected.join(", ")
+            )
+        }
+        ValidationErrorKind::Enum { options } => {
+            format!("must be equal to one of the allowed values {options}")
+        }
+        ValidationErrorKind::Constant { expected_value } => {
+            format!("must be equal to constant {expected_value}")
+        }
+        _ => error.to_string(),
+    };
+    (path, text)
+}
+
+fn type_names(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(name) => name.to_string(),
+        TypeKind::Multiple(names) => names
+            .iter()
+            .map(|name| name.to_string())
+            .collect::<Vec<_>>()
+            .join(","),
+    }
+}
