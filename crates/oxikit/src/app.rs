@@ -1,0 +1,89 @@
+//! The application: the registry and its defaults.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::{Plugin, Registry};
+
+/// An application: where flows, tools, prompts and models are defined and found.
+/// Cheap to clone; clones share everything.
+#[derive(Debug, Clone)]
+pub struct Oxikit {
+    registry: Registry,
+}
+
+impl Oxikit {
+    /// Begins an application.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// All actions of the application.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The application that an action was called through.
+    pub(crate) fn of(registry: &Registry) -> Self {
+        Self {
+            registry: registry.clone(),
+        }
+    }
+
+    /// The model that is used where none is named.
+    pub fn default_model(&self) -> Option<String> {
+        let value = self.registry.value("defaultModel", "defaultModel")?;
+        Some(value.get("name")?.as_str()?.to_owned())
+    }
+}
+
+/// Begins an [`Oxikit`].
+#[derive(Default)]
+pub struct Builder {
+    plugins: Vec<Box<dyn Plugin>>,
+    default_model: Option<String>,
+    prompt_dir: Option<PathBuf>,
+}
+
+impl Builder {
+    /// Adds a plugin, such as a model provider.
+    #[must_use]
+    pub fn plugin(mut self, plugin: impl Plugin + 'static) -> Self {
+        self.plugins.push(Box::new(plugin));
+        self
+    }
+
+    /// The model to use where none is named.
+    #[must_use]
+    pub fn default_model(mut self, name: impl Into<String>) -> Self {
+        self.default_model = Some(name.into());
+        self
+    }
+
+    /// Makes the application.
+    pub fn build(self) -> Oxikit {
+        let ai = Oxikit {
+            registry: Registry::default(),
+        };
+        for plugin in &self.plugins {
+            plugin.install(&ai);
+        }
+        if let Some(name) = self.default_model {
+            ai.registry
+                .set_value("defaultModel", "defaultModel", json!({ "name": name }));
+        }
+        ai
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("plugins", &self.plugins.len())
+            .field("default_model", &self.default_model)
+            .field("prompt_dir", &self.prompt_dir)
+            .finish()
+    }
+}
