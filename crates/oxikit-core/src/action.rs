@@ -108,6 +108,7 @@ impl Action {
             labels,
             registry,
             parent,
+            extra,
         } = call;
         let data = match context {
             Some(context) => context,
@@ -147,7 +148,7 @@ impl Action {
             Some(parent) => parent.cancellation().child_token(),
             None => Default::default(),
         };
-        let ctx = Context::new(data, registry, cancellation, span);
+        let ctx = Context::new(data, registry, cancellation, span, extra);
         let body = prepared(ctx.clone());
         Ok(Execution::new(ctx, body, show_payload))
     }

@@ -1,5 +1,9 @@
 //! What an action is called with.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
 use oxikit_wire::JsonObject;
 use serde::Serialize;
 
@@ -9,7 +13,6 @@ use crate::{ActionContext, Context, InputSender, Inputs, Payload, Registry};
 ///
 /// Made inside a running action, it belongs to that action: same caller, same
 /// trace, and it ends when the action ends.
-#[derive(Debug)]
 pub struct Call {
     pub(crate) inputs: Inputs,
     pub(crate) init: Option<Payload>,
@@ -17,7 +20,11 @@ pub struct Call {
     pub(crate) labels: Option<JsonObject>,
     pub(crate) registry: Option<Registry>,
     pub(crate) parent: Option<Context>,
+    pub(crate) extra: Option<Extra>,
 }
+
+/// Something for the action that no protocol can send.
+pub(crate) type Extra = Arc<dyn Any + Send + Sync>;
 
 impl Call {
     /// A call with this input. A [`Payload`] is passed on as it is.
@@ -44,6 +51,7 @@ impl Call {
             labels: None,
             registry: None,
             parent: Context::current(),
+            extra: None,
         }
     }
 
@@ -73,5 +81,21 @@ impl Call {
     pub fn in_registry(mut self, registry: &Registry) -> Self {
         self.registry = Some(registry.clone());
         self
+    }
+
+    /// Hands something to the action that no protocol can send; it is found
+    /// again by [`Context::extra`].
+    #[must_use]
+    pub fn with_extra<T: Send + Sync + 'static>(mut self, extra: T) -> Self {
+        self.extra = Some(Arc::new(extra));
+        self
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("inputs", &self.inputs)
+            .finish_non_exhaustive()
     }
 }

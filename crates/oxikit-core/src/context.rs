@@ -4,15 +4,14 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use oxikit_wire::JsonObject;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::execution::Execution;
-use crate::span::{Span, SpanSpec};
-use crate::{Registry, Result, SpanId, StepKind, TraceId};
+use crate::call::Extra;
+use crate::span::Span;
+use crate::{Registry, Result, SpanId, Step, StepKind, TraceId};
 
 /// What a caller brings along: who it is, and whatever else the application
 /// wants its actions to know. The member `auth` is the caller's identity; `auth`
@@ -80,6 +79,7 @@ struct Inner {
     registry: Registry,
     cancellation: CancellationToken,
     span: Span,
+    extra: Option<Extra>,
 }
 
 thread_local! {
@@ -92,12 +92,14 @@ impl Context {
         registry: Registry,
         cancellation: CancellationToken,
         span: Span,
+        extra: Option<Extra>,
     ) -> Self {
         Self(Arc::new(Inner {
             data,
             registry,
             cancellation,
             span,
+            extra,
         }))
     }
 
@@ -142,6 +144,12 @@ impl Context {
         self.0.span.set_attribute(key, value.into());
     }
 
+    /// What the caller handed over by [`Call::with_extra`](crate::Call::with_extra),
+    /// if it is a `T`.
+    pub fn extra<T: 'static>(&self) -> Option<&T> {
+        self.0.extra.as_deref()?.downcast_ref()
+    }
+
     /// Runs a part of the work as a step of its own in the trace.
     ///
     /// ```
@@ -158,37 +166,10 @@ impl Context {
         name: &str,
         work: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
-        self.span(StepKind::FlowStep, name, None::<&()>, |_| work)
+        Step::new(StepKind::FlowStep, name)
+            .below(self)
+            .run(&(), |_| work)
             .await
-    }
-
-    /// Runs `work` as a span of this kind; `input` is shown in the trace.
-    pub async fn span<T: Serialize, Fut: Future<Output = Result<T>> + Send>(
-        &self,
-        kind: StepKind,
-        name: &str,
-        input: Option<&(impl Serialize + ?Sized)>,
-        work: impl FnOnce(Context) -> Fut,
-    ) -> Result<T> {
-        let show_input = || input.and_then(to_json);
-        let spec = SpanSpec {
-            kind,
-            name,
-            action: None,
-            labels: None,
-            context: &self.0.data,
-            input: Some(&show_input),
-            init: None,
-        };
-        let span = Span::start(spec, Some(&self.0.span), self.0.registry.exporter());
-        let child = Self::new(
-            self.0.data.clone(),
-            self.0.registry.clone(),
-            self.0.cancellation.child_token(),
-            span,
-        );
-        let body = Box::pin(work(child.clone()));
-        Execution::new(child, body, to_json).await
     }
 
     /// Runs a future with this context as the current one.
@@ -227,8 +208,4 @@ impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.set(self.0.take());
     }
-}
-
-fn to_json<T: Serialize + ?Sized>(value: &T) -> Option<Bytes> {
-    serde_json::to_vec(value).ok().map(Bytes::from)
 }

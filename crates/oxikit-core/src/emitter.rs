@@ -25,6 +25,12 @@ impl<C> Emitter<C> {
         }
     }
 
+    /// An emitter and its reader. So many chunks wait before the sender has to.
+    pub fn channel(queue: usize) -> (Self, mpsc::Receiver<Payload>) {
+        let (sender, receiver) = mpsc::channel(queue);
+        (Self::new(Some(sender)), receiver)
+    }
+
     /// An emitter that nobody reads.
     pub fn discard() -> Self {
         Self::new(None)

@@ -55,6 +55,7 @@ mod schema;
 mod secret;
 mod span;
 mod status;
+mod step;
 
 pub use action::{Action, ActionBuilder};
 pub use call::Call;
@@ -71,6 +72,7 @@ pub use schema::{Schema, model_schema_of};
 pub use secret::Secret;
 pub use span::{SpanExporter, SpanId, SpanRecord, SpanStatus, StepKind, TraceId};
 pub use status::{OutgoingStatus, ResultExt, Status};
+pub use step::Step;
 
 /// What the functions of an application return.
 pub type Result<T, E = Status> = std::result::Result<T, E>;

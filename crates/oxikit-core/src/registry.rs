@@ -1,5 +1,6 @@
 //! All actions of an application, by key.
 
+use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -36,6 +37,7 @@ struct Inner {
     resolvers: RwLock<Vec<Arc<dyn ActionResolver>>>,
     values: RwLock<BTreeMap<(&'static str, String), Value>>,
     exporter: OnceLock<Arc<dyn SpanExporter>>,
+    states: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Registry {
@@ -150,6 +152,19 @@ impl Registry {
         of_kind
             .map(|((_, name), value)| (name.clone(), value.clone()))
             .collect()
+    }
+
+    /// The one `T` of this application, made when it is first asked for. Crates
+    /// above keep here what belongs to the application and is no action.
+    pub fn state<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let known = read(&self.0.states).get(&TypeId::of::<T>()).cloned();
+        let state = known.unwrap_or_else(|| {
+            write(&self.0.states)
+                .entry(TypeId::of::<T>())
+                .or_insert_with(|| Arc::new(T::default()))
+                .clone()
+        });
+        state.downcast().expect("the key is the type of the value")
     }
 
     /// Sends all spans there from now on. Only the first call counts.

@@ -1,0 +1,92 @@
+//! Parts of the work that show in the trace without being actions.
+
+use std::any::TypeId;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::execution::Execution;
+use crate::span::{Span, SpanSpec};
+use crate::{ActionContext, Context, Registry, Result, StepKind};
+
+/// A part of the work with a span of its own, below the action that runs here,
+/// or at the root of a new trace.
+#[derive(Debug)]
+#[must_use = "a step does nothing until it is run"]
+pub struct Step<'a> {
+    kind: StepKind,
+    name: &'a str,
+    parent: Option<Context>,
+    registry: Option<Registry>,
+    context: Option<ActionContext>,
+}
+
+impl<'a> Step<'a> {
+    /// A step below the action that runs here.
+    pub fn new(kind: StepKind, name: &'a str) -> Self {
+        Self {
+            kind,
+            name,
+            parent: Context::current(),
+            registry: None,
+            context: None,
+        }
+    }
+
+    /// Puts the step below this action.
+    pub fn below(mut self, ctx: &Context) -> Self {
+        self.parent = Some(ctx.clone());
+        self
+    }
+
+    /// Where the work finds actions. Without it, where the running action does.
+    pub fn in_registry(mut self, registry: &Registry) -> Self {
+        self.registry = Some(registry.clone());
+        self
+    }
+
+    /// Who calls. Without it, the running action's caller.
+    pub fn with_context(mut self, context: ActionContext) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// Runs the work. The trace shows `input` unless it is `()`.
+    pub async fn run<I, T, Fut>(self, input: &I, work: impl FnOnce(Context) -> Fut) -> Result<T>
+    where
+        I: Serialize + 'static,
+        T: Serialize,
+        Fut: Future<Output = Result<T>> + Send,
+    {
+        let parent = self.parent.as_ref();
+        let data = self
+            .context
+            .or_else(|| parent.map(|parent| parent.data().clone()));
+        let data = data.unwrap_or_default();
+        let registry = self
+            .registry
+            .or_else(|| parent.map(|parent| parent.registry().clone()));
+        let registry = registry.unwrap_or_default();
+        let has_input = TypeId::of::<I>() != TypeId::of::<()>();
+        let spec = SpanSpec {
+            kind: self.kind,
+            name: self.name,
+            action: None,
+            labels: None,
+            context: &data,
+            input: Some(&|| to_json(input).filter(|_| has_input)),
+            init: None,
+        };
+        let span = Span::start(spec, parent.map(Context::span_ref), registry.exporter());
+        let cancellation = parent
+            .map(|parent| parent.cancellation().child_token())
+            .unwrap_or_default();
+        let ctx = Context::new(data, registry, cancellation, span, None);
+        let body = Box::pin(work(ctx.clone()));
+        Execution::new(ctx, body, to_json).await
+    }
+}
+
+fn to_json<T: Serialize>(value: &T) -> Option<Bytes> {
+    serde_json::to_vec(value).ok().map(Bytes::from)
+}
