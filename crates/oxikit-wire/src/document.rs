@@ -69,6 +69,14 @@ pub struct EmbedResponse {
     pub embeddings: Vec<Embedding>,
 }
 
+impl From<Vec<Vec<f32>>> for EmbedResponse {
+    fn from(vectors: Vec<Vec<f32>>) -> Self {
+        Self {
+            embeddings: vectors.into_iter().map(Embedding::from).collect(),
+        }
+    }
+}
+
 /// A vector.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Embedding {
@@ -77,6 +85,15 @@ pub struct Embedding {
     /// Notes, such as the part of the document it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
+}
+
+impl From<Vec<f32>> for Embedding {
+    fn from(embedding: Vec<f32>) -> Self {
+        Self {
+            embedding,
+            metadata: None,
+        }
+    }
 }
 
 /// The member `info` of an embedder action's metadata.
@@ -110,6 +127,12 @@ pub struct RetrieveResponse {
     pub documents: Vec<Document>,
 }
 
+impl From<Vec<Document>> for RetrieveResponse {
+    fn from(documents: Vec<Document>) -> Self {
+        Self { documents }
+    }
+}
+
 /// What an indexer is to keep.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexRequest {
@@ -139,6 +162,12 @@ pub struct RerankResponse {
     pub documents: Vec<RankedDocument>,
 }
 
+impl From<Vec<RankedDocument>> for RerankResponse {
+    fn from(documents: Vec<RankedDocument>) -> Self {
+        Self { documents }
+    }
+}
+
 /// A document with its score.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankedDocument {
@@ -146,6 +175,40 @@ pub struct RankedDocument {
     pub content: Vec<Part>,
     /// The document's notes and its score.
     pub metadata: RankedDocumentMetadata,
+}
+
+impl RankedDocument {
+    /// A document and how well it fits; a score among its notes is replaced.
+    pub fn new(document: Document, score: f64) -> Self {
+        let mut other = document.metadata.unwrap_or_default();
+        other.shift_remove("score");
+        Self {
+            content: document.content,
+            metadata: RankedDocumentMetadata { score, other },
+        }
+    }
+
+    /// How well it fits; higher is better.
+    pub fn score(&self) -> f64 {
+        self.metadata.score
+    }
+
+    /// All text parts as one string.
+    pub fn to_text(&self) -> String {
+        self.content.iter().filter_map(Part::as_text).collect()
+    }
+}
+
+impl From<RankedDocument> for Document {
+    /// The document with the score among its notes.
+    fn from(ranked: RankedDocument) -> Self {
+        let RankedDocumentMetadata { score, other } = ranked.metadata;
+        Self {
+            content: ranked.content,
+            metadata: Some(other),
+        }
+        .with_metadata("score", score)
+    }
 }
 
 /// Notes of a ranked document: its own and the score.

@@ -65,6 +65,44 @@ pub struct EvalDataPoint {
     pub trace_ids: Option<Vec<String>>,
 }
 
+impl EvalDataPoint {
+    /// A case that asks this.
+    pub fn new(input: impl Into<Value>) -> Self {
+        Self {
+            input: Some(input.into()),
+            ..Self::default()
+        }
+    }
+
+    /// What was answered.
+    #[must_use]
+    pub fn with_output(mut self, output: impl Into<Value>) -> Self {
+        self.output = Some(output.into());
+        self
+    }
+
+    /// What should have been answered.
+    #[must_use]
+    pub fn with_reference(mut self, reference: impl Into<Value>) -> Self {
+        self.reference = Some(reference.into());
+        self
+    }
+
+    /// What the answer was made from.
+    #[must_use]
+    pub fn with_context(mut self, context: Vec<Value>) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// Names the case.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.test_case_id = Some(id.into());
+        self
+    }
+}
+
 /// The judgement of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -98,6 +136,18 @@ pub enum Scores {
     One(Score),
 }
 
+impl From<Score> for Scores {
+    fn from(score: Score) -> Self {
+        Self::One(score)
+    }
+}
+
+impl From<Vec<Score>> for Scores {
+    fn from(scores: Vec<Score>) -> Self {
+        Self::Many(scores)
+    }
+}
+
 /// A score.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
@@ -116,6 +166,46 @@ pub struct Score {
     /// How the score came about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<ScoreDetails>,
+}
+
+impl Score {
+    /// A score of this value: a number, a word, or a yes or no.
+    pub fn of(score: impl Into<ScoreValue>) -> Self {
+        Self {
+            score: Some(score.into()),
+            ..Self::default()
+        }
+    }
+
+    /// A yes or no that is also the verdict.
+    pub fn passed_if(passed: bool) -> Self {
+        Self::of(passed).with_status(if passed {
+            EvalStatus::Pass
+        } else {
+            EvalStatus::Fail
+        })
+    }
+
+    /// Tells it apart from the other scores of the case.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Passed or failed.
+    #[must_use]
+    pub fn with_status(mut self, status: EvalStatus) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// The reasons in words.
+    #[must_use]
+    pub fn with_reasoning(mut self, reasoning: impl Into<String>) -> Self {
+        self.details.get_or_insert_default().reasoning = Some(reasoning.into());
+        self
+    }
 }
 
 /// A score is a number, a word or a yes or no.
@@ -141,6 +231,30 @@ impl From<f64> for ScoreValue {
 impl From<bool> for ScoreValue {
     fn from(score: bool) -> Self {
         Self::Bool(score)
+    }
+}
+
+impl From<i32> for ScoreValue {
+    fn from(score: i32) -> Self {
+        Self::Number(score.into())
+    }
+}
+
+impl From<usize> for ScoreValue {
+    fn from(score: usize) -> Self {
+        Self::Number(score.into())
+    }
+}
+
+impl From<&str> for ScoreValue {
+    fn from(score: &str) -> Self {
+        Self::Text(score.to_owned())
+    }
+}
+
+impl From<String> for ScoreValue {
+    fn from(score: String) -> Self {
+        Self::Text(score)
     }
 }
 

@@ -33,6 +33,41 @@ pub struct Operation {
     pub metadata: Option<JsonObject>,
 }
 
+impl Operation {
+    /// Work that has begun, by the provider's name for it.
+    pub fn started(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same work, ended well.
+    #[must_use]
+    pub fn finished(mut self, output: impl Into<Value>) -> Self {
+        self.done = Some(true);
+        self.output = Some(output.into());
+        self.error = None;
+        self
+    }
+
+    /// The same work, ended badly.
+    #[must_use]
+    pub fn failed(mut self, message: impl Into<String>) -> Self {
+        self.done = Some(true);
+        self.output = None;
+        self.error = Some(OperationError {
+            message: message.into(),
+        });
+        self
+    }
+
+    /// Whether it has ended, well or badly.
+    pub fn is_done(&self) -> bool {
+        self.done == Some(true)
+    }
+}
+
 /// Why an operation ended badly.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationError {
