@@ -1,3 +1,100 @@
-//! The chores of this repository.
+//! The chores of this repository; `cargo xtask --help` lists them.
 
-fn main() {}
+#![expect(clippy::print_stdout, reason = "a program for the terminal")]
+
+mod bench;
+mod build_time;
+mod conformance;
+mod examples;
+mod interop;
+mod invariants;
+mod licences;
+mod metadata;
+mod papers;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+The chores of this repository.
+
+  cargo xtask test [--quick] [step…]
+        All that must hold before a change is merged; `.ci/run` calls this and
+        nothing else. --quick leaves out the slow steps and says which. With
+        names of steps only those are run, such as `cargo xtask test fmt clippy`.
+  cargo xtask conformance [suite…]
+        The published conformance data against this code.
+  cargo xtask interop [suite…]
+        This code against the official clients and servers.
+  cargo xtask bench [core] [scenario…]
+        What things cost, in CPU, each beside its floor and its aim.
+  cargo xtask invariants
+        The promises of ARCHITECTURE.md that a machine can check.
+  cargo xtask licences
+        Licences and second copies of dependencies, by the rules of deny.toml.
+  cargo xtask build-time
+        The CPU that a clean build of the library crates takes.
+
+Under CI=true nothing may be skipped. CARGO_TARGET_DIR is honoured.";
+
+/// The names that the README may tell people to type.
+pub(crate) const COMMANDS: [&str; 7] = [
+    "test",
+    "conformance",
+    "interop",
+    "bench",
+    "invariants",
+    "licences",
+    "build-time",
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<ExitCode> {
+    let Some((command, rest)) = args.split_first() else {
+        println!("{HELP}");
+        return Ok(ExitCode::SUCCESS);
+    };
+    if rest.iter().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{HELP}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    match command.as_str() {
+        "test" => return test::run(rest),
+        "conformance" => conformance::run(rest).map(drop)?,
+        "interop" => interop::run(rest),
+        "bench" => bench::run(rest)?,
+        "invariants" => invariants::run().map(print)?,
+        "licences" => licences::run().map(print)?,
+        "build-time" => build_time::run()?,
+        "help" | "--help" | "-h" => println!("{HELP}"),
+        other => bail!("there is no chore `{other}`; `cargo xtask --help` lists them"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(summary: String) {
+    println!("{summary}");
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_help_names_every_command() {
+        for command in super::COMMANDS {
+            assert!(super::HELP.contains(&format!("cargo xtask {command}")));
+        }
+    }
+}

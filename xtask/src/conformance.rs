@@ -1,0 +1,53 @@
+//! The published conformance data against this code.
+
+use anyhow::{Result, bail};
+
+use crate::tools;
+
+/// Runs the suites with these names, or all; answers one line per suite.
+pub(crate) fn run(suites: &[String]) -> Result<Vec<String>> {
+    let mut command = tools::cargo(["run", "--quiet", "--package", "oxikit-conformance", "--"]);
+    let output = tools::run_and_read(command.args(suites), tools::LONG)?;
+    let lines = suite_lines(&output);
+    if lines.is_empty() {
+        bail!("`oxikit-conformance` reported no suite");
+    }
+    Ok(lines)
+}
+
+/// The closing lines, `name passed/total …`.
+fn suite_lines(output: &str) -> Vec<String> {
+    let mut lines: Vec<_> = output
+        .lines()
+        .rev()
+        .skip_while(|line| line.trim().is_empty())
+        .take_while(|line| is_suite_line(line))
+        .map(str::to_owned)
+        .collect();
+    lines.reverse();
+    lines
+}
+
+fn is_suite_line(line: &str) -> bool {
+    let is_score = |word: &str| {
+        word.split_once('/').is_some_and(|(passed, total)| {
+            passed.parse::<u32>().is_ok() && total.parse::<u32>().is_ok()
+        })
+    };
+    line.split_whitespace().nth(1).is_some_and(is_score)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closing_lines_are_the_suites() {
+        let output = "running 3/4 of it\nhandlebars failed: x\nhandlebars 170/171 99.4 %\npicoschema 12/12 100 %\n\n";
+        assert_eq!(
+            suite_lines(output),
+            ["handlebars 170/171 99.4 %", "picoschema 12/12 100 %"]
+        );
+        assert!(suite_lines("nothing").is_empty());
+    }
+}

@@ -1,0 +1,350 @@
+//! The promises of `ARCHITECTURE.md` that a machine can check.
+//!
+//! The table of crates on that page is the rule itself: what it says about who
+//! may use whom is what is checked, so that the page cannot age.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::metadata::{self, Package};
+use crate::tools;
+
+/// A dependency that one crate keeps away from all others.
+const ONLY: [(&str, &str); 1] = [("rig-core", "oxikit-providers")];
+
+/// A file with more lines is asked whether it holds a second subject.
+const LONG_FILE: usize = 800;
+
+/// One row of the table of crates.
+#[derive(Debug, PartialEq)]
+struct Room {
+    name: String,
+    /// The crates of ours that it may use.
+    may_use: Vec<String>,
+    /// What must not be found below it, at any depth.
+    without: Vec<String>,
+}
+
+/// Checks all of them; answers a line for the summary.
+pub(crate) fn run() -> Result<String> {
+    let page = std::fs::read_to_string(tools::root().join("ARCHITECTURE.md"))?;
+    let rooms = rooms(&page);
+    let members = metadata::members()?;
+    let files = tools::tracked_files()?;
+    let mut wrong = layers(&rooms, &members);
+    wrong.extend(without(&rooms)?);
+    wrong.extend(manifests(&members)?);
+    wrong.extend(texts(&files)?);
+    for (path, lines) in long_files(&files)? {
+        println!(
+            "note: {} has {lines} lines; is there a second subject inside?",
+            path.display()
+        );
+    }
+    if !wrong.is_empty() {
+        bail!("{}", wrong.join("; "));
+    }
+    Ok(format!("{} crates, {} files", members.len(), files.len()))
+}
+
+/// The rows of the table whose first cell is one crate of ours.
+fn rooms(page: &str) -> Vec<Room> {
+    let rows = page.lines().filter_map(|line| {
+        let cells: Vec<_> = line.trim().strip_prefix('|')?.split('|').collect();
+        let [name, _, may_use, without, ..] = cells.as_slice() else {
+            return None;
+        };
+        let [name] = <[String; 1]>::try_from(in_backticks(name)).ok()?;
+        let room = Room {
+            name,
+            may_use: in_backticks(may_use),
+            without: in_backticks(without),
+        };
+        room.name.starts_with("oxikit").then_some(room)
+    });
+    rows.collect()
+}
+
+fn in_backticks(text: &str) -> Vec<String> {
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Every library crate has a row and uses only what its row names; nobody uses
+/// a crate that is not a library.
+fn layers(rooms: &[Room], members: &[Package]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let ours: BTreeSet<&str> = members.iter().map(|member| &*member.name).collect();
+    for (position, room) in rooms.iter().enumerate() {
+        if !ours.contains(&*room.name) {
+            wrong.push(format!(
+                "ARCHITECTURE.md lists `{}`, which is not there",
+                room.name
+            ));
+        }
+        // Only downwards: what a row names stands above it on the page.
+        let above: Vec<_> = rooms[..position].iter().map(|room| &*room.name).collect();
+        for used in &room.may_use {
+            if !above.contains(&&**used) {
+                wrong.push(format!(
+                    "ARCHITECTURE.md lets `{}` use `{used}`, which does not stand above it",
+                    room.name
+                ));
+            }
+        }
+    }
+    for member in members.iter().filter(|member| member.is_library()) {
+        let Some(room) = rooms.iter().find(|room| room.name == member.name) else {
+            wrong.push(format!(
+                "`{}` is missing from the table of ARCHITECTURE.md",
+                member.name
+            ));
+            continue;
+        };
+        for dependency in &member.dependencies {
+            // Tests may look upwards.
+            let is_ours = ours.contains(&*dependency.name) && !dependency.is_dev;
+            if is_ours && !room.may_use.contains(&dependency.name) {
+                wrong.push(format!(
+                    "`{}` must not use `{}`",
+                    member.name, dependency.name
+                ));
+            }
+        }
+    }
+    for member in members {
+        for (dependency, owner) in ONLY {
+            let names = |list: &[metadata::Dependency]| list.iter().any(|d| d.name == dependency);
+            if member.name != owner && names(&member.dependencies) {
+                wrong.push(format!(
+                    "`{}` names `{dependency}`; only `{owner}` may",
+                    member.name
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+/// What each room promises not to bring along, at any depth.
+fn without(rooms: &[Room]) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    for room in rooms.iter().filter(|room| !room.without.is_empty()) {
+        // Features of this crate alone, not those of the whole workspace.
+        let tree = tools::read(&mut tools::cargo([
+            "tree",
+            "--package",
+            &room.name,
+            "--edges=normal",
+            "--prefix=none",
+            "--format={p}",
+        ]))?;
+        let below: BTreeSet<&str> = tree
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        for banned in &room.without {
+            if below.contains(&**banned) {
+                wrong.push(format!("`{}` builds with `{banned}`", room.name));
+            }
+        }
+    }
+    Ok(wrong)
+}
+
+/// Unsafe code is forbidden, and all crates state the same terms.
+fn manifests(members: &[Package]) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let workspace = std::fs::read_to_string(tools::root().join("Cargo.toml"))?;
+    if !workspace.contains("unsafe_code = \"forbid\"") {
+        wrong.push("the workspace does not forbid unsafe code".to_owned());
+    }
+    let rust_version = &members.first().context("no members")?.rust_version;
+    for member in members {
+        let manifest = std::fs::read_to_string(member.dir.join("Cargo.toml"))?;
+        if !manifest.contains("[lints]\nworkspace = true") {
+            wrong.push(format!("`{}` does not take the lints", member.name));
+        }
+        if member.licence.as_deref() != Some("Apache-2.0") {
+            wrong.push(format!("`{}` is not under Apache-2.0", member.name));
+        }
+        if member.rust_version.is_none() || member.rust_version != *rust_version {
+            wrong.push(format!(
+                "`{}` states another Rust version, or none",
+                member.name
+            ));
+        }
+    }
+    Ok(wrong)
+}
+
+/// No path of one machine and no address of one package registry.
+fn texts(files: &[PathBuf]) -> Result<Vec<String>> {
+    // Written in two pieces, so that this file does not find itself.
+    const PATHS: [&str; 4] = [
+        concat!("/", "work/"),
+        concat!("/", "root/"),
+        concat!("/", "tmp/bash"),
+        concat!("/", "home/"),
+    ];
+    let mut wrong = Vec::new();
+    for path in files {
+        // What is not text has no paths that we wrote.
+        let Ok(text) = std::fs::read_to_string(tools::root().join(path)) else {
+            continue;
+        };
+        for (line, number) in text.lines().zip(1..) {
+            if PATHS.iter().any(|part| has_path(line, part)) {
+                wrong.push(format!("{}:{number} names a path", path.display()));
+            }
+            if names_registry(path, line) {
+                wrong.push(format!("{}:{number} names a registry", path.display()));
+            }
+        }
+    }
+    Ok(wrong)
+}
+
+/// Whether the line has an absolute path that begins so; the same words inside
+/// of an address or of a relative path are none.
+fn has_path(line: &str, start: &str) -> bool {
+    line.match_indices(start).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || "._-}/~*".contains(c))
+    })
+}
+
+fn names_registry(path: &Path, line: &str) -> bool {
+    const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+    let name = path.file_name().unwrap_or_default();
+    if name == "Cargo.lock" {
+        return line.starts_with("source = ") && !line.contains(CRATES_IO);
+    }
+    if name == "package-lock.json" {
+        return line.trim_start().starts_with("\"resolved\"");
+    }
+    if name == ".npmrc" || name == "config.toml" {
+        return line.contains("registry") || line.trim_start().starts_with("[source");
+    }
+    false
+}
+
+fn long_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, usize)>> {
+    let mut long = Vec::new();
+    for path in files {
+        let is_source = path.extension().is_some_and(|extension| {
+            ["rs", "ts", "svelte"]
+                .iter()
+                .any(|known| extension == *known)
+        });
+        let is_test = path.components().any(|part| part.as_os_str() == "tests")
+            || path.file_name().is_some_and(|name| name == "tests.rs");
+        if is_source && !is_test {
+            let lines = std::fs::read_to_string(tools::root().join(path))?
+                .lines()
+                .count();
+            if lines > LONG_FILE {
+                long.push((path.clone(), lines));
+            }
+        }
+    }
+    Ok(long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "\
+| crate | holds | may use | builds without |
+| --- | --- | --- | --- |
+| `oxikit-wire` | what `x` is | – | `tokio` |
+| `oxikit-core` | Action | `oxikit-wire` | `axum`, `hyper` |
+| `a` and `b` | no room | | |
+";
+
+    fn member(name: &str, dependencies: &[&str]) -> Package {
+        Package {
+            name: name.to_owned(),
+            version: "0.1.0".to_owned(),
+            licence: Some("Apache-2.0".to_owned()),
+            rust_version: None,
+            dir: tools::root().join("crates").join(name),
+            dependencies: dependencies
+                .iter()
+                .map(|name| metadata::Dependency {
+                    name: (*name).to_owned(),
+                    is_dev: false,
+                })
+                .collect(),
+            bins: Vec::new(),
+            is_ours: true,
+        }
+    }
+
+    #[test]
+    fn the_table_is_the_rule() {
+        let rooms = rooms(PAGE);
+        assert_eq!(rooms.len(), 2);
+        assert_eq!(rooms[1].may_use, ["oxikit-wire"]);
+        assert_eq!(rooms[1].without, ["axum", "hyper"]);
+
+        let fine = [
+            member("oxikit-wire", &["serde"]),
+            member("oxikit-core", &["oxikit-wire"]),
+        ];
+        assert_eq!(layers(&rooms, &fine), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_crate_that_looks_upwards_is_found() {
+        let members = [
+            member("oxikit-wire", &["oxikit-core"]),
+            member("oxikit-core", &["rig-core"]),
+            member("oxikit-new", &[]),
+        ];
+        assert_eq!(
+            layers(&rooms(PAGE), &members),
+            [
+                "`oxikit-wire` must not use `oxikit-core`",
+                "`oxikit-new` is missing from the table of ARCHITECTURE.md",
+                "`oxikit-core` names `rig-core`; only `oxikit-providers` may",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_that_points_upwards_is_found() {
+        let page = "| `oxikit-wire` | x | `oxikit-core` | |\n| `oxikit-core` | x | | |";
+        let members = [member("oxikit-wire", &[]), member("oxikit-core", &[])];
+        assert_eq!(
+            layers(&rooms(page), &members),
+            ["ARCHITECTURE.md lets `oxikit-wire` use `oxikit-core`, which does not stand above it"]
+        );
+    }
+
+    #[test]
+    fn only_absolute_paths_are_paths() {
+        let start = concat!("/", "work/");
+        assert!(has_path(&format!("see {start}x"), start));
+        assert!(has_path(&format!("\"{start}x\""), start));
+        assert!(!has_path(&format!("https://example.com{start}x"), start));
+        assert!(!has_path(&format!("frame{start}x"), start));
+    }
+
+    #[test]
+    fn addresses_of_registries_are_found_where_tools_write_them() {
+        let lock = Path::new("ui/package-lock.json");
+        assert!(names_registry(lock, "      \"resolved\": \"https://x\","));
+        assert!(!names_registry(lock, "      \"integrity\": \"sha512-x\","));
+        assert!(names_registry(
+            Path::new("Cargo.lock"),
+            "source = \"registry+https://example.com/index\""
+        ));
+    }
+}

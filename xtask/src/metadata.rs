@@ -1,0 +1,116 @@
+//! What cargo knows about the workspace.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::tools;
+
+/// A package: one of ours, or one that we depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// An SPDX expression.
+    pub(crate) licence: Option<String>,
+    pub(crate) rust_version: Option<String>,
+    /// Folder of its manifest.
+    pub(crate) dir: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+    /// Names of its programs.
+    pub(crate) bins: Vec<String>,
+    /// Whether it is a member of this workspace.
+    pub(crate) is_ours: bool,
+}
+
+/// A line of a manifest.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Only for tests and examples.
+    pub(crate) is_dev: bool,
+}
+
+impl Package {
+    /// Whether it is one of the library crates, `crates/*`.
+    pub(crate) fn is_library(&self) -> bool {
+        self.is_ours && self.dir.parent() == Some(&tools::root().join("crates"))
+    }
+}
+
+/// All packages, ours and others. The lock file must be up to date.
+pub(crate) fn packages() -> Result<Vec<Package>> {
+    let json = tools::read(&mut tools::cargo([
+        "metadata",
+        "--format-version=1",
+        "--locked",
+    ]))?;
+    parse(&serde_json::from_str(&json)?)
+}
+
+/// Our own packages.
+pub(crate) fn members() -> Result<Vec<Package>> {
+    let json = tools::read(&mut tools::cargo([
+        "metadata",
+        "--format-version=1",
+        "--no-deps",
+    ]))?;
+    parse(&serde_json::from_str(&json)?)
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_dir() -> Result<PathBuf> {
+    let json = tools::read(&mut tools::cargo([
+        "metadata",
+        "--format-version=1",
+        "--no-deps",
+    ]))?;
+    let json: Value = serde_json::from_str(&json)?;
+    Ok(text(&json, "target_directory")?.into())
+}
+
+fn parse(metadata: &Value) -> Result<Vec<Package>> {
+    let members = list(metadata, "workspace_members");
+    list(metadata, "packages")
+        .iter()
+        .map(|package| {
+            let dir = Path::new(text(package, "manifest_path")?).parent();
+            let optional = |name: &str| package[name].as_str().map(str::to_owned);
+            Ok(Package {
+                name: text(package, "name")?.to_owned(),
+                version: text(package, "version")?.to_owned(),
+                licence: optional("license"),
+                rust_version: optional("rust_version"),
+                dir: dir.context("a manifest has a folder")?.to_owned(),
+                dependencies: list(package, "dependencies")
+                    .iter()
+                    .map(dependency)
+                    .collect::<Result<_>>()?,
+                bins: list(package, "targets")
+                    .iter()
+                    .filter(|target| list(target, "kind").contains(&"bin".into()))
+                    .map(|target| text(target, "name").map(str::to_owned))
+                    .collect::<Result<_>>()?,
+                is_ours: members.contains(&package["id"]),
+            })
+        })
+        .collect()
+}
+
+fn dependency(dependency: &Value) -> Result<Dependency> {
+    Ok(Dependency {
+        name: text(dependency, "name")?.to_owned(),
+        is_dev: dependency["kind"] == "dev",
+    })
+}
+
+fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str> {
+    object[name]
+        .as_str()
+        .with_context(|| format!("cargo's metadata has no `{name}` here"))
+}
+
+fn list<'a>(object: &'a Value, name: &str) -> &'a [Value] {
+    object[name].as_array().map_or(&[], Vec::as_slice)
+}

@@ -1,0 +1,187 @@
+//! Running other programs: where, for how long, and what they said.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// No chore of ours takes longer; what does, hangs.
+pub(crate) const LONG: Duration = Duration::from_secs(20 * 60);
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask is a folder of the repository")
+        .to_path_buf()
+}
+
+/// Whether this is the gate's machine, where nothing may be skipped.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// A cargo call at the root; `CARGO_TARGET_DIR` and the like are inherited.
+pub(crate) fn cargo<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(args).current_dir(root());
+    command
+}
+
+/// Runs a program to its end, its output shown; fails if the program does.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let mut child = spawn(command)?;
+    let status = wait(&mut child, LONG)?;
+    succeed(command, status)
+}
+
+/// Runs a program, shows its standard output line by line and answers it too.
+pub(crate) fn run_and_read(command: &mut Command, limit: Duration) -> Result<String> {
+    let (status, output) = tee(command, limit)?;
+    succeed(command, status)?;
+    Ok(output)
+}
+
+/// As [`run_and_read`], but a program that fails is the caller's matter.
+pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String)> {
+    let mut child = spawn(command.stdout(Stdio::piped()))?;
+    let stdout = child.stdout.take().context("stdout is piped")?;
+    let reader = std::thread::spawn(move || {
+        let mut output = String::new();
+        for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            // Whoever closed our output does not want the line.
+            _ = writeln!(std::io::stdout(), "{line}");
+            output.push_str(&line);
+            output.push('\n');
+        }
+        output
+    });
+    let status = wait(&mut child, limit);
+    let output = reader.join().unwrap_or_default();
+    Ok((status?, output))
+}
+
+/// Runs a quick program and answers its standard output, showing nothing.
+pub(crate) fn read(command: &mut Command) -> Result<String> {
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start {}", show(command)))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{} failed: {}", show(command), stderr.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Makes sure that a component of the toolchain is there, installing it with
+/// rustup where that is possible. The error is the reason why it cannot be had.
+pub(crate) fn need_component(subcommand: &str, component: &str) -> Result<()> {
+    if read(&mut cargo([subcommand, "--version"])).is_ok() {
+        return Ok(());
+    }
+    run(Command::new("rustup").args(["component", "add", component]))
+        .with_context(|| format!("`cargo {subcommand}` is not installed"))
+}
+
+fn spawn(command: &mut Command) -> Result<Child> {
+    command
+        .stdin(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot start {}", show(command)))
+}
+
+fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
+    let began = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if began.elapsed() > limit {
+            stop(child.id());
+            child.wait()?;
+            bail!(
+                "it did not end within {} s and was stopped",
+                limit.as_secs()
+            );
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// Ends a process that we started, and all that it started.
+fn stop(pid: u32) {
+    for child in children(pid) {
+        stop(child);
+    }
+    // It may have ended by itself meanwhile.
+    _ = Command::new("kill")
+        .args(["-KILL", &pid.to_string()])
+        .status();
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let list = std::fs::read_to_string(path).unwrap_or_default();
+    list.split_whitespace()
+        .filter_map(|id| id.parse().ok())
+        .collect()
+}
+
+fn succeed(command: &Command, status: ExitStatus) -> Result<()> {
+    if !status.success() {
+        bail!("{} failed ({status})", show(command));
+    }
+    Ok(())
+}
+
+/// The command as one would type it.
+fn show(command: &Command) -> String {
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    format!("`{}`", words.join(" "))
+}
+
+/// The files that git knows, relative to the root.
+pub(crate) fn tracked_files() -> Result<Vec<PathBuf>> {
+    let list = read(
+        Command::new("git")
+            .args(["ls-files", "-z"])
+            .current_dir(root()),
+    )?;
+    // A file that was deleted and not committed yet is still listed.
+    Ok(list
+        .split_terminator('\0')
+        .map(PathBuf::from)
+        .filter(|path| root().join(path).is_file())
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_hangs_is_stopped() {
+        let mut command = Command::new("sleep");
+        let error = tee(command.arg("60"), Duration::from_millis(20)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it did not end within 0 s and was stopped"
+        );
+    }
+
+    #[test]
+    fn a_program_that_fails_is_named_with_its_arguments() {
+        let error = run(Command::new("false").arg("x")).unwrap_err();
+        assert_eq!(error.to_string(), "`false x` failed (exit status: 1)");
+    }
+}
