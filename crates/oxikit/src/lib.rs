@@ -2,6 +2,7 @@
 
 mod app;
 mod flow;
+mod format;
 mod model;
 mod plugin;
 
