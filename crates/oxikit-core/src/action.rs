@@ -50,14 +50,7 @@ impl Action {
             action_type: Some(kind.as_str().to_owned()),
             ..ActionDescriptor::default()
         };
-        ActionBuilder {
-            kind,
-            descriptor,
-            input: None,
-            output: None,
-            init: None,
-            stream: None,
-        }
+        ActionBuilder { kind, descriptor, input: None, output: None, init: None, stream: None }
     }
 
     /// What it is.
@@ -101,38 +94,20 @@ impl Action {
         call: Call,
         chunks: Option<mpsc::Sender<Payload>>,
     ) -> Result<Execution<'static, Payload>> {
-        let Call {
-            inputs,
-            init,
-            context,
-            labels,
-            registry,
-            parent,
-            extra,
-        } = call;
+        let Call { inputs, init, context, labels, registry, parent, extra, is_independent } = call;
         let data = match context {
             Some(context) => context,
-            None => parent
-                .as_ref()
-                .map(|parent| parent.data().clone())
-                .unwrap_or_default(),
+            None => parent.as_ref().map(|parent| parent.data().clone()).unwrap_or_default(),
         };
         let registry = registry
             .or_else(|| parent.as_ref().map(|parent| parent.registry().clone()))
             .unwrap_or_default();
         let exporter = registry.exporter();
         // Written before the input is handed over, and only if somebody listens.
-        let shown_input = exporter
-            .as_ref()
-            .and_then(|_| inputs.peek())
-            .and_then(show_payload);
+        let shown_input = exporter.as_ref().and_then(|_| inputs.peek()).and_then(show_payload);
         let shown_init = exporter.as_ref().and(init.as_ref()).and_then(show_payload);
 
-        let prepared = (self.0.prepare)(Invocation {
-            inputs,
-            init,
-            chunks,
-        })?;
+        let prepared = (self.0.prepare)(Invocation { inputs, init, chunks })?;
 
         let spec = SpanSpec {
             kind: StepKind::Action,
@@ -144,13 +119,16 @@ impl Action {
             init: Some(&|| shown_init.clone()),
         };
         let span = Span::start(spec, parent.as_ref().map(Context::span_ref), exporter);
-        let cancellation = match &parent {
-            Some(parent) => parent.cancellation().child_token(),
-            None => Default::default(),
-        };
-        let ctx = Context::new(data, registry, cancellation, span, extra);
+        let above = parent.as_ref().filter(|_| !is_independent);
+        let cancellation = above.map(|parent| parent.cancellation().child_token());
+        let belongs_to_parent = cancellation.is_some();
+        let ctx = Context::new(data, registry, cancellation.unwrap_or_default(), span, extra);
         let body = prepared(ctx.clone());
-        Ok(Execution::new(ctx, body, show_payload))
+        let mut execution = Execution::new(ctx, body, show_payload);
+        if belongs_to_parent {
+            execution.watch_cancellation();
+        }
+        Ok(execution)
     }
 }
 
@@ -182,19 +160,13 @@ impl ActionBuilder {
 
     /// One more metadata member.
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.descriptor
-            .metadata
-            .get_or_insert_default()
-            .insert(key.into(), value.into());
+        self.descriptor.metadata.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 
     /// All of these metadata members.
     pub fn metadata_from(mut self, metadata: JsonObject) -> Self {
-        self.descriptor
-            .metadata
-            .get_or_insert_default()
-            .extend(metadata);
+        self.descriptor.metadata.get_or_insert_default().extend(metadata);
         self
     }
 
@@ -256,9 +228,7 @@ impl ActionBuilder {
         let init = init_check.schema().cloned();
         let prepare = move |invocation: Invocation| -> Result<Prepared> {
             // A missing init is an empty one: official clients differ here.
-            let init = invocation
-                .init
-                .unwrap_or_else(|| Payload::of(JsonObject::new()));
+            let init = invocation.init.unwrap_or_else(|| Payload::of(JsonObject::new()));
             let init: Init = init_check.decode(init)?;
             let inputs = invocation.inputs.typed(input_check.clone());
             let (function, output_check) = (function.clone(), output_check.clone());
@@ -269,8 +239,7 @@ impl ActionBuilder {
                 )
             }))
         };
-        self.metadata("bidi", true)
-            .build(checks, stream, init, Box::new(prepare))
+        self.metadata("bidi", true).build(checks, stream, init, Box::new(prepare))
     }
 
     fn build(

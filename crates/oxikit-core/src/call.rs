@@ -12,7 +12,7 @@ use crate::{ActionContext, Context, InputSender, Inputs, Payload, Registry};
 /// A call: the input and what goes with it.
 ///
 /// Made inside a running action, it belongs to that action: same caller, same
-/// trace, and it ends when the action ends.
+/// trace, and it is cancelled with it, also in a task of its own.
 pub struct Call {
     pub(crate) inputs: Inputs,
     pub(crate) init: Option<Payload>,
@@ -21,6 +21,7 @@ pub struct Call {
     pub(crate) registry: Option<Registry>,
     pub(crate) parent: Option<Context>,
     pub(crate) extra: Option<Extra>,
+    pub(crate) is_independent: bool,
 }
 
 /// Something for the action that no protocol can send.
@@ -52,6 +53,7 @@ impl Call {
             registry: None,
             parent: Context::current(),
             extra: None,
+            is_independent: false,
         }
     }
 
@@ -83,6 +85,14 @@ impl Call {
         self
     }
 
+    /// Lets the call go on when the running action is cancelled. Caller and trace
+    /// stay the same.
+    #[must_use]
+    pub fn independent(mut self) -> Self {
+        self.is_independent = true;
+        self
+    }
+
     /// Hands something to the action that no protocol can send; it is found
     /// again by [`Context::extra`].
     #[must_use]
@@ -94,8 +104,6 @@ impl Call {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
-            .field("inputs", &self.inputs)
-            .finish_non_exhaustive()
+        f.debug_struct("Call").field("inputs", &self.inputs).finish_non_exhaustive()
     }
 }

@@ -19,15 +19,9 @@ impl Check {
     /// Checks by this schema, or by the type's own.
     pub(crate) fn new<T: JsonSchema + 'static>(schema: Option<Schema>) -> Self {
         // Neither nothing nor anything has a schema worth checking.
-        let free = [
-            TypeId::of::<()>(),
-            TypeId::of::<Value>(),
-            TypeId::of::<Payload>(),
-        ];
+        let free = [TypeId::of::<()>(), TypeId::of::<Value>(), TypeId::of::<Payload>()];
         let derive = || (!free.contains(&TypeId::of::<T>())).then(Schema::of::<T>);
-        Self {
-            schema: schema.or_else(derive),
-        }
+        Self { schema: schema.or_else(derive) }
     }
 
     pub(crate) fn schema(&self) -> Option<&Schema> {
@@ -51,12 +45,11 @@ impl Check {
             return payload.try_parse().map_err(refuse);
         };
         if !schema.is_proven_by_type() {
-            let value = payload.to_value()?;
+            let value = payload.try_to_value().map_err(refuse)?;
             schema.validate(&value)?;
-            return match payload.downcast() {
-                Ok(value) => Ok(value),
-                Err(_) => serde_json::from_value(value).map_err(refuse),
-            };
+            // From the text once more and not from the tree, in which the last of
+            // two members with the same name has won.
+            return payload.try_parse().map_err(refuse);
         }
         let text = match payload.downcast() {
             Ok(value) => return Ok(value),
@@ -64,14 +57,21 @@ impl Check {
         };
         // serde takes a list for a struct, the schema does not.
         let is_list = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
-        if !(is_list && schema.as_json().get("type") == Some(&Value::from("object"))) {
-            if let Ok(value) = serde_json::from_slice(&text) {
-                return Ok(value);
+        let error = if is_list && schema.as_json().get("type") == Some(&Value::from("object")) {
+            None
+        } else {
+            match serde_json::from_slice(&text) {
+                Ok(value) => return Ok(value),
+                Err(error) => Some(error),
             }
-        }
+        };
+        // Refused; a tree tells where and why better than the parser does.
         let value: Value = serde_json::from_slice(&text).map_err(refuse)?;
         schema.validate(&value)?;
-        serde_json::from_value(value).map_err(refuse)
+        match error {
+            Some(error) => Err(refuse(error)),
+            None => serde_json::from_slice(&text).map_err(refuse),
+        }
     }
 
     /// Takes what user code returned. Official runtimes report an output that

@@ -14,9 +14,9 @@ use crate::span::Span;
 use crate::{Registry, Result, SpanId, Step, StepKind, TraceId};
 
 /// What a caller brings along: who it is, and whatever else the application
-/// wants its actions to know. The member `auth` is the caller's identity; `auth`
-/// and `secrets` never appear in a trace.
-#[derive(Debug, Clone, Default)]
+/// wants its actions to know. The member `auth` is the caller's identity; `auth`,
+/// `secrets` and members named like a credential never appear in a trace or log.
+#[derive(Clone, Default)]
 pub struct ActionContext(Option<Arc<JsonObject>>);
 
 impl ActionContext {
@@ -47,14 +47,47 @@ impl ActionContext {
         self.0.as_deref().cloned().unwrap_or_default()
     }
 
+    /// As traces and logs show it.
     pub(crate) fn redacted(&self) -> Value {
-        let mut members = self.to_object();
-        for secret in ["auth", "secrets"] {
-            if let Some(member) = members.get_mut(secret) {
-                *member = json!("<redacted>");
+        let mut members = Value::Object(self.to_object());
+        redact(&mut members);
+        members
+    }
+}
+
+impl fmt::Debug for ActionContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.redacted())
+    }
+}
+
+/// Covers what is kept secret by its name, at any depth.
+fn redact(value: &mut Value) {
+    const SECRET: [&str; 10] = [
+        "auth",
+        "secrets",
+        "authorization",
+        "cookie",
+        "token",
+        "secret",
+        "password",
+        "apikey",
+        "accesstoken",
+        "refreshtoken",
+    ];
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let name: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+                if SECRET.contains(&name.to_ascii_lowercase().as_str()) {
+                    *member = json!("<redacted>");
+                } else {
+                    redact(member);
+                }
             }
         }
-        Value::Object(members)
+        Value::Array(items) => items.iter_mut().for_each(redact),
+        _ => {}
     }
 }
 
@@ -94,13 +127,7 @@ impl Context {
         span: Span,
         extra: Option<Extra>,
     ) -> Self {
-        Self(Arc::new(Inner {
-            data,
-            registry,
-            cancellation,
-            span,
-            extra,
-        }))
+        Self(Arc::new(Inner { data, registry, cancellation, span, extra }))
     }
 
     /// The context of the action that runs here, if one does.
@@ -166,10 +193,7 @@ impl Context {
         name: &str,
         work: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
-        Step::new(StepKind::FlowStep, name)
-            .below(self)
-            .run(&(), |_| work)
-            .await
+        Step::new(StepKind::FlowStep, name).below(self).run(|_| work).await
     }
 
     /// Runs a future with this context as the current one.
@@ -206,6 +230,8 @@ pub(crate) struct Entered(Option<Context>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.set(self.0.take());
+        // Not `set`: the former value must be dropped after the cell is released,
+        // as its destructor may ask for the current context.
+        drop(CURRENT.replace(self.0.take()));
     }
 }

@@ -19,10 +19,7 @@ pub struct Emitter<C = Payload> {
 
 impl<C> Emitter<C> {
     pub(crate) fn new(sink: Option<mpsc::Sender<Payload>>) -> Self {
-        Self {
-            sink,
-            chunk: PhantomData,
-        }
+        Self { sink, chunk: PhantomData }
     }
 
     /// An emitter and its reader. So many chunks wait before the sender has to.
@@ -54,9 +51,7 @@ impl<C: Serialize + Send + Sync + 'static> Emitter<C> {
         let Some(sink) = &self.sink else {
             return Ok(());
         };
-        sink.send(Payload::of(chunk))
-            .await
-            .map_err(|_| Status::cancelled())
+        sink.send(Payload::of(chunk)).await.map_err(|_| Status::cancelled())
     }
 }
 
@@ -68,8 +63,6 @@ impl<C> Clone for Emitter<C> {
 
 impl<C> fmt::Debug for Emitter<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Emitter")
-            .field("is_wanted", &self.is_wanted())
-            .finish()
+        f.debug_struct("Emitter").field("is_wanted", &self.is_wanted()).finish()
     }
 }

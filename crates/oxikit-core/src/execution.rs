@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Poll, ready};
+use std::task::Poll;
 
 use bytes::Bytes;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::{Context, Result, Status};
 
@@ -19,6 +20,17 @@ pub(crate) struct Execution<'a, T> {
     ctx: Context,
     body: Option<BoxFuture<'a, Result<T>>>,
     show_output: fn(&T) -> Option<Bytes>,
+    cancellation: Watch,
+}
+
+/// Whether the token can fire while nobody drops the execution.
+enum Watch {
+    /// Only the owner can end it, by dropping it.
+    No,
+    /// Somebody else can fire the token; not waited for yet.
+    Yes,
+    /// The token wakes the task.
+    Waiting(Pin<Box<WaitForCancellationFutureOwned>>),
 }
 
 impl<'a, T> Execution<'a, T> {
@@ -27,29 +39,59 @@ impl<'a, T> Execution<'a, T> {
         body: BoxFuture<'a, Result<T>>,
         show_output: fn(&T) -> Option<Bytes>,
     ) -> Self {
-        Self {
-            ctx,
-            body: Some(body),
-            show_output,
-        }
+        Self { ctx, body: Some(body), show_output, cancellation: Watch::No }
     }
 
     pub(crate) fn context(&self) -> &Context {
         &self.ctx
     }
 
+    /// From now on the execution also ends when its token is fired from elsewhere.
+    pub(crate) fn watch_cancellation(&mut self) {
+        if matches!(self.cancellation, Watch::No) {
+            self.cancellation = Watch::Yes;
+        }
+    }
+
+    /// Whether the token was fired from elsewhere and the end is still to come.
+    pub(crate) fn is_called_off(&self) -> bool {
+        !matches!(self.cancellation, Watch::No)
+            && self.body.is_some()
+            && self.ctx.cancellation().is_cancelled()
+    }
+
     /// Drops the user's future. Answers the status to report, if it had not
     /// ended before.
-    pub(crate) fn cancel(&mut self) -> Option<Status> {
-        let body = self.body.take()?;
+    fn cancel(&mut self) -> Option<Status> {
+        self.body.as_ref()?;
+        // First the token, so that destructors and tasks of the user see it.
         self.ctx.cancellation().cancel();
-        {
-            let _entered = self.ctx.enter();
-            drop(body);
-        }
+        self.drop_body();
         let mut status = Status::cancelled();
         self.ctx.span_ref().end(Err(&mut status));
         Some(status)
+    }
+
+    /// Destructors are user code too: they run in the context, and a panic in one
+    /// of them must not reach whoever drops a run, such as a connection.
+    fn drop_body(&mut self) {
+        let body = self.body.take();
+        let _entered = self.ctx.enter();
+        if catch_unwind(AssertUnwindSafe(|| drop(body))).is_err() {
+            tracing::error!(ctx = ?self.ctx, "a destructor in the code of the action panicked");
+        }
+    }
+
+    /// Whether the token has fired; if not, it wakes the task when it does.
+    fn poll_cancellation(&mut self, cx: &mut std::task::Context<'_>) -> bool {
+        if matches!(self.cancellation, Watch::Yes) {
+            let token = self.ctx.cancellation().clone();
+            self.cancellation = Watch::Waiting(Box::pin(token.cancelled_owned()));
+        }
+        match &mut self.cancellation {
+            Watch::Waiting(fired) => fired.as_mut().poll(cx).is_ready(),
+            Watch::No | Watch::Yes => false,
+        }
     }
 }
 
@@ -58,17 +100,27 @@ impl<T> Future for Execution<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
+        if this.is_called_off() {
+            return Poll::Ready(Err(this.cancel().unwrap_or_else(Status::cancelled)));
+        }
         let Some(body) = &mut this.body else {
             return Poll::Ready(Err(Status::cancelled()));
         };
-        let mut result = {
+        let polled = {
             let _entered = this.ctx.enter();
-            match catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(cx))) {
-                Ok(poll) => ready!(poll),
-                Err(panic) => Err(panicked(&*panic)),
-            }
+            catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(cx)))
         };
-        this.body = None;
+        let mut result = match polled {
+            Ok(Poll::Ready(result)) => result,
+            // Waiting for the token costs something; work that never waits is
+            // spared it.
+            Ok(Poll::Pending) if this.poll_cancellation(cx) => {
+                return Poll::Ready(Err(this.cancel().unwrap_or_else(Status::cancelled)));
+            }
+            Ok(Poll::Pending) => return Poll::Pending,
+            Err(panic) => Err(panicked(&*panic)),
+        };
+        this.drop_body();
         match &mut result {
             Ok(output) => this.ctx.span_ref().end(Ok(&|| (this.show_output)(output))),
             Err(status) => this.ctx.span_ref().end(Err(status)),
@@ -80,6 +132,21 @@ impl<T> Future for Execution<'_, T> {
 impl<T> Drop for Execution<'_, T> {
     fn drop(&mut self) {
         self.cancel();
+    }
+}
+
+/// Calls user code that makes a future; a panic becomes a failed future.
+pub(crate) fn guarded<'a, T: 'a, Fut: Future<Output = Result<T>> + Send + 'a>(
+    ctx: &Context,
+    make: impl FnOnce() -> Fut,
+) -> BoxFuture<'a, Result<T>> {
+    let _entered = ctx.enter();
+    match catch_unwind(AssertUnwindSafe(make)) {
+        Ok(future) => Box::pin(future),
+        Err(panic) => {
+            let status = panicked(&*panic);
+            Box::pin(async move { Err(status) })
+        }
     }
 }
 

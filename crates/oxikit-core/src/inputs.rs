@@ -35,22 +35,13 @@ impl InputSender {
 
 impl Inputs<Payload> {
     pub(crate) fn one(input: Option<Payload>) -> Self {
-        Self {
-            first: input,
-            rest: None,
-            check: Check::default(),
-            input: PhantomData,
-        }
+        Self { first: input, rest: None, check: Check::default(), input: PhantomData }
     }
 
     pub(crate) fn stream() -> (InputSender, Self) {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        let inputs = Self {
-            first: None,
-            rest: Some(receiver),
-            check: Check::default(),
-            input: PhantomData,
-        };
+        let inputs =
+            Self { first: None, rest: Some(receiver), check: Check::default(), input: PhantomData };
         (InputSender(sender), inputs)
     }
 
@@ -64,12 +55,7 @@ impl Inputs<Payload> {
     }
 
     pub(crate) fn typed<In>(self, check: Check) -> Inputs<In> {
-        Inputs {
-            first: self.first,
-            rest: self.rest,
-            check,
-            input: PhantomData,
-        }
+        Inputs { first: self.first, rest: self.rest, check, input: PhantomData }
     }
 }
 
@@ -84,16 +70,12 @@ impl<In: DeserializeOwned + JsonSchema + 'static> Inputs<In> {
                 None => None,
             },
         };
-        payload
-            .map(|payload| self.check.decode(payload))
-            .transpose()
+        payload.map(|payload| self.check.decode(payload)).transpose()
     }
 }
 
 impl<In> fmt::Debug for Inputs<In> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inputs")
-            .field("streaming", &self.rest.is_some())
-            .finish_non_exhaustive()
+        f.debug_struct("Inputs").field("streaming", &self.rest.is_some()).finish_non_exhaustive()
     }
 }

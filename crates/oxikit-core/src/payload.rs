@@ -53,12 +53,10 @@ impl Payload {
     /// is a slice of `buffer`, nothing is copied.
     pub fn from_raw(buffer: &Bytes, raw: &RawValue) -> Self {
         let raw = raw.get().as_bytes();
-        let inside = buffer.as_ptr_range().contains(&raw.as_ptr());
-        Self(Repr::Json(if inside {
-            buffer.slice_ref(raw)
-        } else {
-            Bytes::copy_from_slice(raw)
-        }))
+        let (own, whole) = (raw.as_ptr_range(), buffer.as_ptr_range());
+        // Both ends count: `buffer` may itself be a piece of what was parsed.
+        let inside = whole.start <= own.start && own.end <= whole.end;
+        Self(Repr::Json(if inside { buffer.slice_ref(raw) } else { Bytes::copy_from_slice(raw) }))
     }
 
     /// The JSON `null`.
@@ -101,13 +99,17 @@ impl Payload {
 
     /// The value as a tree.
     pub fn to_value(&self) -> Result<Value, Status> {
-        Ok(match &self.0 {
-            Repr::Json(text) => serde_json::from_slice(text)?,
+        self.try_to_value().map_err(Status::from)
+    }
+
+    pub(crate) fn try_to_value(&self) -> Result<Value, serde_json::Error> {
+        match &self.0 {
+            Repr::Json(text) => serde_json::from_slice(text),
             Repr::Value(value) => match value.as_any().downcast_ref::<Value>() {
-                Some(value) => value.clone(),
-                None => serde_json::from_slice(&self.to_json()?)?,
+                Some(value) => Ok(value.clone()),
+                None => serde_json::from_slice(&self.to_json()?),
             },
-        })
+        }
     }
 
     /// The value as JSON text.
@@ -146,9 +148,7 @@ impl fmt::Debug for Payload {
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let json = self.to_json().map_err(S::Error::custom)?;
-        serde_json::from_slice::<&RawValue>(&json)
-            .map_err(S::Error::custom)?
-            .serialize(serializer)
+        serde_json::from_slice::<&RawValue>(&json).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
@@ -201,10 +201,7 @@ impl<T: Serialize + Send + Sync + 'static> AnyValue for T {
 /// `value` itself when both types are the same.
 fn try_cast<From: 'static, To: 'static>(value: From) -> Result<To, From> {
     let mut value = Some(value);
-    match (&mut value as &mut dyn Any)
-        .downcast_mut::<Option<To>>()
-        .and_then(Option::take)
-    {
+    match (&mut value as &mut dyn Any).downcast_mut::<Option<To>>().and_then(Option::take) {
         Some(value) => Ok(value),
         None => Err(value.expect("the value stays where it is unless it was taken above")),
     }

@@ -89,10 +89,8 @@ impl Registry {
             return Ok(action);
         }
         let missing = || Status::not_found(format!("action {key} not found"));
-        let (kind, name) = key
-            .strip_prefix('/')
-            .and_then(|key| key.split_once('/'))
-            .ok_or_else(missing)?;
+        let (kind, name) =
+            key.strip_prefix('/').and_then(|key| key.split_once('/')).ok_or_else(missing)?;
         let kind = kind.parse().map_err(|_| missing())?;
         self.resolve(kind, name).await?.ok_or_else(missing)
     }
@@ -149,9 +147,7 @@ impl Registry {
     pub fn values(&self, kind: &str) -> BTreeMap<String, Value> {
         let values = read(&self.0.values);
         let of_kind = values.iter().filter(|((of, _), _)| *of == kind);
-        of_kind
-            .map(|((_, name), value)| (name.clone(), value.clone()))
-            .collect()
+        of_kind.map(|((_, name), value)| (name.clone(), value.clone())).collect()
     }
 
     /// The one `T` of this application, made when it is first asked for. Crates

@@ -7,7 +7,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_core::Stream;
 use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
 
 use crate::execution::Execution;
 use crate::{Context, Payload, Result, SpanId, Status, TraceId};
@@ -33,11 +33,19 @@ pub enum Event {
 /// on alone, [`detach`](Self::detach) it or move it into a task.
 pub struct Run {
     execution: Execution<'static, Payload>,
+    /// `None` once all chunks have been read.
     chunks: Option<mpsc::Receiver<Payload>>,
-    /// Made when somebody wants to cancel from elsewhere.
-    cancelled: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    outcome: Option<Event>,
-    is_over: bool,
+    end: End,
+}
+
+/// How near a run is to its end.
+enum End {
+    /// User code is at work.
+    Ahead,
+    /// User code has ended; chunks it sent may still have to be read.
+    Known(Event),
+    /// The last event has been read.
+    Over,
 }
 
 /// Cancels a [`Run`] from elsewhere.
@@ -56,13 +64,7 @@ impl Run {
         execution: Execution<'static, Payload>,
         chunks: mpsc::Receiver<Payload>,
     ) -> Self {
-        Self {
-            execution,
-            chunks: Some(chunks),
-            cancelled: None,
-            outcome: None,
-            is_over: false,
-        }
+        Self { execution, chunks: Some(chunks), end: End::Ahead }
     }
 
     /// The trace of this run, known from the start.
@@ -82,10 +84,8 @@ impl Run {
 
     /// A handle that cancels this run from elsewhere.
     pub fn canceller(&mut self) -> Canceller {
-        let token = self.execution.context().cancellation().clone();
-        self.cancelled
-            .get_or_insert_with(|| Box::pin(token.clone().cancelled_owned()));
-        Canceller(token)
+        self.execution.watch_cancellation();
+        Canceller(self.execution.context().cancellation().clone())
     }
 
     /// The next event; `None` after the last.
@@ -100,10 +100,9 @@ impl Run {
 
     /// The output, passing over the chunks.
     pub async fn output(mut self) -> Result<Payload> {
-        // Nobody will read them, so the action need not wait for room.
-        self.chunks = None;
         loop {
             match self.next().await {
+                // The receiver must stay: without it, sending a chunk fails.
                 Some(Event::Chunk(_)) => {}
                 Some(Event::Done(output)) => return Ok(output),
                 Some(Event::Failed(status)) => return Err(status),
@@ -112,7 +111,9 @@ impl Run {
         }
     }
 
-    /// Lets the run go on alone in a task of its own, its chunks unread.
+    /// Lets the run go on alone in a task of its own, its chunks unread. One that
+    /// was started inside another action is still cancelled with that action,
+    /// unless its call is [`independent`](crate::Call::independent).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -121,58 +122,57 @@ impl Run {
     }
 
     fn poll_event(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Option<Event>> {
-        if let Some(chunk) = self.poll_chunk(cx) {
+        // A run that is called off ends even while a task of its own keeps the
+        // queue full.
+        if !self.execution.is_called_off()
+            && let Poll::Ready(Some(chunk)) = self.poll_chunk(cx)
+        {
             return Poll::Ready(Some(Event::Chunk(chunk)));
         }
-        if self.outcome.is_none() && !self.is_over {
-            self.poll_execution(cx);
-            // What was sent during this poll, and what was left at the end.
-            if let Some(chunk) = self.poll_chunk(cx) {
-                return Poll::Ready(Some(Event::Chunk(chunk)));
-            }
-        }
-        match self.outcome.take() {
-            Some(outcome) => {
-                self.is_over = true;
-                Poll::Ready(Some(outcome))
-            }
-            None if self.is_over => Poll::Ready(None),
-            None => Poll::Pending,
-        }
-    }
-
-    fn poll_chunk(&mut self, cx: &mut std::task::Context<'_>) -> Option<Payload> {
-        match self.chunks.as_mut()?.poll_recv(cx) {
-            Poll::Ready(Some(chunk)) => Some(chunk),
-            Poll::Ready(None) => {
-                self.chunks = None;
-                None
-            }
-            Poll::Pending => None,
-        }
-    }
-
-    fn poll_execution(&mut self, cx: &mut std::task::Context<'_>) {
-        let is_cancelled = self
-            .cancelled
-            .as_mut()
-            .is_some_and(|cancelled| cancelled.as_mut().poll(cx).is_ready());
-        let result = if is_cancelled {
-            Err(self.execution.cancel().unwrap_or_else(Status::cancelled))
-        } else {
+        if matches!(self.end, End::Ahead) {
             match Pin::new(&mut self.execution).poll(cx) {
-                Poll::Ready(result) => result,
-                Poll::Pending => return,
+                Poll::Ready(result) => {
+                    // A task of the user may still hold the sender: the end is
+                    // the end.
+                    if let Some(chunks) = &mut self.chunks {
+                        chunks.close();
+                    }
+                    self.end = End::Known(match result {
+                        Ok(output) => Event::Done(output),
+                        Err(status) => Event::Failed(status),
+                    });
+                }
+                Poll::Pending => {}
             }
-        };
-        // A task of the user may still hold the sender: the end is the end.
-        if let Some(chunks) = &mut self.chunks {
-            chunks.close();
         }
-        self.outcome = Some(match result {
-            Ok(output) => Event::Done(output),
-            Err(status) => Event::Failed(status),
-        });
+        // What was sent during this poll, or is left at the end.
+        match self.poll_chunk(cx) {
+            Poll::Ready(Some(chunk)) => return Poll::Ready(Some(Event::Chunk(chunk))),
+            // Also when the task's budget is used up: the end must not overtake
+            // the chunks that are still in the queue.
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(None) => {}
+        }
+        match std::mem::replace(&mut self.end, End::Over) {
+            End::Known(event) => Poll::Ready(Some(event)),
+            End::Over => Poll::Ready(None),
+            End::Ahead => {
+                // Every emitter is gone, but the work is not done.
+                self.end = End::Ahead;
+                Poll::Pending
+            }
+        }
+    }
+
+    fn poll_chunk(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Option<Payload>> {
+        let Some(chunks) = &mut self.chunks else {
+            return Poll::Ready(None);
+        };
+        let polled = chunks.poll_recv(cx);
+        if let Poll::Ready(None) = polled {
+            self.chunks = None;
+        }
+        polled
     }
 }
 
@@ -186,9 +186,7 @@ impl Stream for Run {
 
 impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run")
-            .field("trace_id", &self.trace_id())
-            .finish_non_exhaustive()
+        f.debug_struct("Run").field("trace_id", &self.trace_id()).finish_non_exhaustive()
     }
 }
 

@@ -47,15 +47,11 @@ impl Schema {
     pub fn from_json(json: Value) -> Result<Self, Status> {
         let refuse = |why: String| Status::invalid_argument(format!("bad JSON schema: {why}"));
         if depth(&json, MAX_DEPTH) > MAX_DEPTH {
-            return Err(refuse(format!(
-                "it is nested deeper than {MAX_DEPTH} levels"
-            )));
+            return Err(refuse(format!("it is nested deeper than {MAX_DEPTH} levels")));
         }
         let bytes = serde_json::to_string(&json)?.len();
         if bytes > MAX_BYTES {
-            return Err(refuse(format!(
-                "it has {bytes} bytes, {MAX_BYTES} are allowed"
-            )));
+            return Err(refuse(format!("it has {bytes} bytes, {MAX_BYTES} are allowed")));
         }
         let schema = Self::from_parts(json, false);
         schema.validator().map(drop).map_err(refuse)?;
@@ -63,11 +59,7 @@ impl Schema {
     }
 
     fn from_parts(json: Value, proven_by_type: bool) -> Self {
-        Self(Arc::new(Inner {
-            json,
-            proven_by_type,
-            validator: OnceLock::new(),
-        }))
+        Self(Arc::new(Inner { json, proven_by_type, validator: OnceLock::new() }))
     }
 
     /// The schema itself.
@@ -89,10 +81,8 @@ impl Schema {
         if validator.is_valid(value) {
             return Ok(());
         }
-        let mut errors: Vec<_> = validator
-            .iter_errors(value)
-            .map(|error| describe(&error))
-            .collect();
+        let mut errors: Vec<_> =
+            validator.iter_errors(value).map(|error| describe(&error)).collect();
         errors.dedup();
         Err(self.violation(errors))
     }
@@ -104,11 +94,7 @@ impl Schema {
                 .build(&self.0.json)
                 .map_err(|error| error.to_string())
         };
-        self.0
-            .validator
-            .get_or_init(compile)
-            .as_ref()
-            .map_err(Clone::clone)
+        self.0.validator.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 
     /// The status that reports these places, in the form official clients know.
@@ -188,9 +174,7 @@ fn is_proven_by_parse(schema: &Value) -> bool {
         let has_fixed_length = members.get("minItems") == members.get("maxItems");
         // A property may bear the name of a keyword; then the answer is only
         // overcautious.
-        !NEED_VALIDATOR
-            .iter()
-            .any(|keyword| members.contains_key(*keyword))
+        !NEED_VALIDATOR.iter().any(|keyword| members.contains_key(*keyword))
             && has_fixed_length
             && has_natural_bounds(members)
     })
@@ -242,10 +226,7 @@ fn depth(value: &Value, limit: usize) -> usize {
         return 1;
     }
     let deepest = match value {
-        Value::Object(members) => members
-            .values()
-            .map(|member| depth(member, limit - 1))
-            .max(),
+        Value::Object(members) => members.values().map(|member| depth(member, limit - 1)).max(),
         Value::Array(items) => items.iter().map(|item| depth(item, limit - 1)).max(),
         _ => return 0,
     };
@@ -254,16 +235,8 @@ fn depth(value: &Value, limit: usize) -> usize {
 
 /// Path with dots and reason, worded as official runtimes word them.
 fn describe(error: &ValidationError<'_>) -> (String, String) {
-    let path = error
-        .instance_path()
-        .as_str()
-        .trim_start_matches('/')
-        .replace('/', ".");
-    let path = if path.is_empty() {
-        "(root)".to_owned()
-    } else {
-        path
-    };
+    let path = error.instance_path().as_str().trim_start_matches('/').replace('/', ".");
+    let path = if path.is_empty() { "(root)".to_owned() } else { path };
     let text = match error.kind() {
         ValidationErrorKind::Type { kind } => format!("must be {}", type_names(kind)),
         ValidationErrorKind::Required { property } => match property.as_str() {
@@ -271,10 +244,7 @@ fn describe(error: &ValidationError<'_>) -> (String, String) {
             None => error.to_string(),
         },
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            format!(
-                "must NOT have additional properties ({})",
-                unexpected.join(", ")
-            )
+            format!("must NOT have additional properties ({})", unexpected.join(", "))
         }
         ValidationErrorKind::Enum { options } => {
             format!("must be equal to one of the allowed values {options}")
@@ -290,10 +260,8 @@ fn describe(error: &ValidationError<'_>) -> (String, String) {
 fn type_names(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(name) => name.to_string(),
-        TypeKind::Multiple(names) => names
-            .iter()
-            .map(|name| name.to_string())
-            .collect::<Vec<_>>()
-            .join(","),
+        TypeKind::Multiple(names) => {
+            names.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(",")
+        }
     }
 }

@@ -174,11 +174,7 @@ impl Span {
         let span_id = SpanId::random();
         let recording = exporter
             .map(|exporter| Box::new(Recording::start(spec, trace_id, span_id, parent, exporter)));
-        Self {
-            trace_id,
-            span_id,
-            recording,
-        }
+        Self { trace_id, span_id, recording }
     }
 
     pub(crate) fn set_attribute(&self, key: &str, value: Value) {
@@ -226,14 +222,9 @@ impl Recording {
         exporter: Arc<dyn SpanExporter>,
     ) -> Self {
         let subtype = spec.action.map(|(kind, _)| kind);
-        let step = if subtype == Some("flow") {
-            "flow"
-        } else {
-            spec.kind.as_str()
-        };
-        let above = parent
-            .and_then(|parent| parent.recording.as_deref())
-            .map_or("", |above| &above.path);
+        let step = if subtype == Some("flow") { "flow" } else { spec.kind.as_str() };
+        let above =
+            parent.and_then(|parent| parent.recording.as_deref()).map_or("", |above| &above.path);
         let path = format!("{above}/{{{},t:{step}}}", spec.name);
         let own_path = match subtype {
             Some(subtype) if parent.is_some() => {
@@ -252,11 +243,7 @@ impl Recording {
             status: SpanStatus::Ok,
         };
         exporter.start(&record);
-        Self {
-            exporter,
-            path,
-            record: Mutex::new(Some(record)),
-        }
+        Self { exporter, path, record: Mutex::new(Some(record)) }
     }
 
     fn record(&self) -> std::sync::MutexGuard<'_, Option<SpanRecord>> {
@@ -278,21 +265,10 @@ fn attributes(spec: &SpanSpec<'_>, path: String, is_root: bool) -> JsonObject {
     }
     set("genkit:path", path.into());
     if spec.action.is_some() && !spec.context.is_empty() {
-        set(
-            "genkit:metadata:context",
-            spec.context.redacted().to_string().into(),
-        );
+        set("genkit:metadata:context", spec.context.redacted().to_string().into());
     }
-    insert_text(
-        &mut attributes,
-        "genkit:init",
-        spec.init.and_then(|init| init()),
-    );
-    insert_text(
-        &mut attributes,
-        "genkit:input",
-        spec.input.and_then(|input| input()),
-    );
+    insert_text(&mut attributes, "genkit:init", spec.init.and_then(|init| init()));
+    insert_text(&mut attributes, "genkit:input", spec.input.and_then(|input| input()));
     attributes
 }
 

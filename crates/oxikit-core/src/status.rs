@@ -168,20 +168,10 @@ impl Status {
 
     /// What a stranger may read. Every protocol goes through here.
     pub fn outgoing(&self) -> OutgoingStatus {
-        let Inner {
-            code,
-            message,
-            details,
-            public,
-            ..
-        } = &*self.0;
+        let Inner { code, message, details, public, .. } = &*self.0;
         OutgoingStatus {
             status: *code,
-            message: if *public {
-                message.clone()
-            } else {
-                code.standard_message().to_owned()
-            },
+            message: if *public { message.clone() } else { code.standard_message().to_owned() },
             details: details.clone().filter(|_| *public),
         }
     }
@@ -212,10 +202,7 @@ impl fmt::Debug for Status {
 
 impl Error for Status {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0
-            .cause
-            .as_deref()
-            .map(|cause| cause as &(dyn Error + 'static))
+        self.0.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
     }
 }
 

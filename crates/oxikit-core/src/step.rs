@@ -1,11 +1,9 @@
 //! Parts of the work that show in the trace without being actions.
 
-use std::any::TypeId;
-
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::execution::Execution;
+use crate::execution::{Execution, guarded};
 use crate::span::{Span, SpanSpec};
 use crate::{ActionContext, Context, Registry, Result, StepKind};
 
@@ -19,18 +17,13 @@ pub struct Step<'a> {
     parent: Option<Context>,
     registry: Option<Registry>,
     context: Option<ActionContext>,
+    input: Option<Bytes>,
 }
 
 impl<'a> Step<'a> {
     /// A step below the action that runs here.
     pub fn new(kind: StepKind, name: &'a str) -> Self {
-        Self {
-            kind,
-            name,
-            parent: Context::current(),
-            registry: None,
-            context: None,
-        }
+        Self { kind, name, parent: Context::current(), registry: None, context: None, input: None }
     }
 
     /// Puts the step below this action.
@@ -51,38 +44,43 @@ impl<'a> Step<'a> {
         self
     }
 
-    /// Runs the work. The trace shows `input` unless it is `()`.
-    pub async fn run<I, T, Fut>(self, input: &I, work: impl FnOnce(Context) -> Fut) -> Result<T>
+    /// What the trace shows as the input; nothing is written unless somebody
+    /// listens.
+    pub fn input(mut self, input: &impl Serialize) -> Self {
+        if self.registry().is_some_and(|registry| registry.exporter().is_some()) {
+            self.input = to_json(input);
+        }
+        self
+    }
+
+    fn registry(&self) -> Option<&Registry> {
+        self.registry.as_ref().or_else(|| self.parent.as_ref().map(Context::registry))
+    }
+
+    /// Runs the work.
+    pub async fn run<T, Fut>(self, work: impl FnOnce(Context) -> Fut) -> Result<T>
     where
-        I: Serialize + 'static,
         T: Serialize,
         Fut: Future<Output = Result<T>> + Send,
     {
+        let registry = self.registry().cloned().unwrap_or_default();
         let parent = self.parent.as_ref();
-        let data = self
-            .context
-            .or_else(|| parent.map(|parent| parent.data().clone()));
+        let data = self.context.or_else(|| parent.map(|parent| parent.data().clone()));
         let data = data.unwrap_or_default();
-        let registry = self
-            .registry
-            .or_else(|| parent.map(|parent| parent.registry().clone()));
-        let registry = registry.unwrap_or_default();
-        let has_input = TypeId::of::<I>() != TypeId::of::<()>();
         let spec = SpanSpec {
             kind: self.kind,
             name: self.name,
             action: None,
             labels: None,
             context: &data,
-            input: Some(&|| to_json(input).filter(|_| has_input)),
+            input: Some(&|| self.input.clone()),
             init: None,
         };
         let span = Span::start(spec, parent.map(Context::span_ref), registry.exporter());
-        let cancellation = parent
-            .map(|parent| parent.cancellation().child_token())
-            .unwrap_or_default();
+        let cancellation =
+            parent.map(|parent| parent.cancellation().child_token()).unwrap_or_default();
         let ctx = Context::new(data, registry, cancellation, span, None);
-        let body = Box::pin(work(ctx.clone()));
+        let body = guarded(&ctx, || work(ctx.clone()));
         Execution::new(ctx, body, to_json).await
     }
 }
