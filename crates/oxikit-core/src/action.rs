@@ -182,6 +182,12 @@ impl ActionBuilder {
         self
     }
 
+    /// Checks the init by this schema instead of the type's.
+    pub fn init_schema(mut self, schema: Schema) -> Self {
+        self.init = Some(schema);
+        self
+    }
+
     /// Lists this schema for chunks instead of the type's.
     pub fn stream_schema(mut self, schema: Schema) -> Self {
         self.stream = Some(schema);
@@ -226,10 +232,13 @@ impl ActionBuilder {
         let stream = self.stream.clone().or_else(|| Some(Schema::of::<Chunk>()));
         let checks = [&input_check, &output_check].map(|check| check.schema().cloned());
         let init = init_check.schema().cloned();
+        // A missing init is an empty one, as official clients differ here, unless
+        // the type says itself what is meant by none.
+        let takes_null = init_check.decode::<Init>(Payload::null()).is_ok();
+        let absent_init = if takes_null { Payload::null() } else { Payload::of(JsonObject::new()) };
         let prepare = move |invocation: Invocation| -> Result<Prepared> {
-            // A missing init is an empty one: official clients differ here.
-            let init = invocation.init.unwrap_or_else(|| Payload::of(JsonObject::new()));
-            let init: Init = init_check.decode(init)?;
+            let given = invocation.init.filter(|init| !init.is_null());
+            let init: Init = init_check.decode(given.unwrap_or_else(|| absent_init.clone()))?;
             let inputs = invocation.inputs.typed(input_check.clone());
             let (function, output_check) = (function.clone(), output_check.clone());
             let emitter = Emitter::new(invocation.chunks);
@@ -251,6 +260,10 @@ impl ActionBuilder {
     ) -> Action {
         let json = |schema: Option<Schema>| schema.map(|schema| schema.as_json().clone());
         let mut descriptor = self.descriptor;
+        // One `null` here, and the official manager refuses the whole list.
+        if let Some(metadata) = &mut descriptor.metadata {
+            metadata.retain(|_, value| !value.is_null());
+        }
         descriptor.input_schema = json(input);
         descriptor.output_schema = json(output);
         descriptor.stream_schema = json(stream);

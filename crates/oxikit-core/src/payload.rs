@@ -64,6 +64,11 @@ impl Payload {
         Self(Repr::Json(Bytes::from_static(b"null")))
     }
 
+    /// Whether it is JSON text that says `null`. A typed value is never looked at.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(&self.0, Repr::Json(text) if text.trim_ascii() == b"null")
+    }
+
     /// Reads the value as a `T`. What does not fit is the reader's `INTERNAL`
     /// fault; input of callers is checked by the action before this.
     pub fn parse<T: DeserializeOwned + 'static>(self) -> Result<T, Status> {

@@ -17,6 +17,11 @@ const MAX_BYTES: usize = 256 * 1024;
 const MAX_DEPTH: usize = 64;
 /// So many errors are listed; the rest is counted.
 const MAX_ERRORS: usize = 20;
+/// A value of more parts is explained by its first error only: the validator
+/// makes the whole list at once, and a long bad input would make a long one.
+const MAX_EXPLAINED_PARTS: usize = 10_000;
+/// A path or a reason is cut after so many bytes.
+const MAX_TEXT: usize = 300;
 
 /// A JSON Schema that values can be checked against.
 ///
@@ -38,7 +43,7 @@ impl Schema {
     pub fn of<T: JsonSchema>() -> Self {
         let mut json = generate::<T>();
         let proven_by_type = is_proven_by_parse(&json);
-        drop_numeric_formats(&mut json);
+        tidy(&mut json);
         Self::from_parts(json, proven_by_type)
     }
 
@@ -81,8 +86,13 @@ impl Schema {
         if validator.is_valid(value) {
             return Ok(());
         }
-        let mut errors: Vec<_> =
-            validator.iter_errors(value).map(|error| describe(&error)).collect();
+        let mut errors: Vec<_> = if count_parts(value, MAX_EXPLAINED_PARTS) < MAX_EXPLAINED_PARTS {
+            let errors = validator.iter_errors(value);
+            errors.map(|error| describe(&error)).collect()
+        } else {
+            let error = validator.validate(value).err();
+            error.iter().map(describe).collect()
+        };
         errors.dedup();
         Err(self.violation(errors))
     }
@@ -151,8 +161,15 @@ fn all_objects(schema: &Value, visit: &mut impl FnMut(&Map<String, Value>) -> bo
 }
 
 /// Whether serde refuses everything that this derived schema refuses. Keywords
-/// that only an attribute can have added (ranges, lengths, patterns) need the
-/// validator; the bounds of integer types and of tuples do not.
+/// that only an attribute can have added (ranges, lengths, patterns, formats)
+/// need the validator; the bounds of integer types and of tuples do not.
+///
+/// Three things slip through, all harmless to code that gets a whole `T`: serde
+/// also takes a list for a struct inside of another value, `{"A":null}` for a
+/// unit variant `"A"`, and whatever a `deserialize_with` of the type is lenient
+/// about. And a schema that `#[schemars(with)]` or `extend` has made stricter by
+/// `enum` or `const` cannot be told from a type's own: give it to the builder's
+/// `input_schema` instead, which is always checked.
 fn is_proven_by_parse(schema: &Value) -> bool {
     const NEED_VALIDATOR: [&str; 14] = [
         "pattern",
@@ -171,11 +188,16 @@ fn is_proven_by_parse(schema: &Value) -> bool {
         "dependencies",
     ];
     all_objects(schema, &mut |members| {
-        let has_fixed_length = members.get("minItems") == members.get("maxItems");
+        // A tuple has as many items as schemas of items.
+        let is_tuple = members.get("items").is_some_and(Value::is_array);
+        let has_free_length =
+            !members.contains_key("minItems") && !members.contains_key("maxItems");
+        let has_text_format = members.contains_key("format") && !is_numeric(members);
         // A property may bear the name of a keyword; then the answer is only
         // overcautious.
         !NEED_VALIDATOR.iter().any(|keyword| members.contains_key(*keyword))
-            && has_fixed_length
+            && (is_tuple || has_free_length)
+            && !has_text_format
             && has_natural_bounds(members)
     })
 }
@@ -197,27 +219,51 @@ fn has_natural_bounds(members: &Map<String, Value>) -> bool {
         && maximum.is_none_or(|bound| bound.as_i64() == natural.1)
 }
 
-/// Gemini and OpenAI's strict mode refuse formats such as `uint8` and `double`.
-fn drop_numeric_formats(schema: &mut Value) {
+/// Takes out what says nothing or is refused: Gemini and OpenAI's strict mode do
+/// not take formats such as `uint8` and `double`, and a default of `null` is the
+/// same as none.
+fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
-            let numeric = matches!(
-                members.get("type").map(ToString::to_string).as_deref(),
-                Some(
-                    r#""integer""#
-                        | r#""number""#
-                        | r#"["integer","null"]"#
-                        | r#"["number","null"]"#
-                )
-            );
-            if numeric {
+            if is_numeric(members) {
                 members.shift_remove("format");
             }
-            members.values_mut().for_each(drop_numeric_formats);
+            if members.get("default") == Some(&Value::Null) {
+                members.shift_remove("default");
+            }
+            members.values_mut().for_each(tidy);
         }
-        Value::Array(items) => items.iter_mut().for_each(drop_numeric_formats),
+        Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
     }
+}
+
+/// Whether the schema is one of numbers, or of numbers and `null`.
+fn is_numeric(members: &Map<String, Value>) -> bool {
+    let is_number = |name: &Value| name == "integer" || name == "number";
+    match members.get("type") {
+        Some(Value::Array(names)) => {
+            names.iter().any(is_number)
+                && names.iter().all(|name| is_number(name) || name == "null")
+        }
+        Some(name) => is_number(name),
+        None => false,
+    }
+}
+
+/// How many values a value is made of; stops counting at `limit`.
+fn count_parts(value: &Value, limit: usize) -> usize {
+    let mut count = 1;
+    let mut add = |part: &Value| {
+        count += count_parts(part, limit.saturating_sub(count));
+        count < limit
+    };
+    match value {
+        Value::Object(members) => _ = members.values().all(&mut add),
+        Value::Array(items) => _ = items.iter().all(&mut add),
+        _ => {}
+    }
+    count
 }
 
 /// The nesting of a value; gives up once it is past `limit`.
@@ -241,10 +287,11 @@ fn describe(error: &ValidationError<'_>) -> (String, String) {
         ValidationErrorKind::Type { kind } => format!("must be {}", type_names(kind)),
         ValidationErrorKind::Required { property } => match property.as_str() {
             Some(name) => format!("must have required property '{name}'"),
-            None => error.to_string(),
+            None => error.masked().to_string(),
         },
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            format!("must NOT have additional properties ({})", unexpected.join(", "))
+            let names: Vec<_> = unexpected.iter().take(10).map(String::as_str).collect();
+            format!("must NOT have additional properties ({})", names.join(", "))
         }
         ValidationErrorKind::Enum { options } => {
             format!("must be equal to one of the allowed values {options}")
@@ -252,9 +299,18 @@ fn describe(error: &ValidationError<'_>) -> (String, String) {
         ValidationErrorKind::Constant { expected_value } => {
             format!("must be equal to constant {expected_value}")
         }
-        _ => error.to_string(),
+        // Without the value: it may be the output of user code, and a secret.
+        _ => error.masked().to_string(),
     };
-    (path, text)
+    (cut(path), cut(text))
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        text.push('…');
+    }
+    text
 }
 
 fn type_names(kind: &TypeKind) -> String {

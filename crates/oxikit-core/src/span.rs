@@ -182,6 +182,10 @@ impl Span {
             return;
         };
         if let Some(record) = &mut *recording.record() {
+            let value = match value {
+                Value::String(text) => cut(text.as_bytes()).into(),
+                other => other,
+            };
             record.attributes.insert(key.to_owned(), value);
         }
     }
@@ -206,7 +210,7 @@ impl Span {
                 if status.attribute() {
                     attributes.insert("genkit:isFailureSource".into(), true.into());
                 }
-                record.status = SpanStatus::Error(status.message().to_owned());
+                record.status = SpanStatus::Error(cut(status.message().as_bytes()));
             }
         }
         recording.exporter.end(record);
@@ -273,12 +277,16 @@ fn attributes(spec: &SpanSpec<'_>, path: String, is_root: bool) -> JsonObject {
 }
 
 fn insert_text(attributes: &mut JsonObject, key: &str, json: Option<Bytes>) {
-    let Some(json) = json else { return };
-    let text = String::from_utf8_lossy(&json[..json.len().min(MAX_ATTRIBUTE)]).into_owned();
-    let text = if json.len() > MAX_ATTRIBUTE {
-        format!("{text}… [cut, {} bytes in all]", json.len())
+    if let Some(json) = json {
+        attributes.insert(key.to_owned(), cut(&json).into());
+    }
+}
+
+fn cut(text: &[u8]) -> String {
+    let kept = String::from_utf8_lossy(&text[..text.len().min(MAX_ATTRIBUTE)]);
+    if text.len() > MAX_ATTRIBUTE {
+        format!("{kept}… [cut, {} bytes in all]", text.len())
     } else {
-        text
-    };
-    attributes.insert(key.to_owned(), text.into());
+        kept.into_owned()
+    }
 }
