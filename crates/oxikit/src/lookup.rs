@@ -1,0 +1,102 @@
+//! Finds an action by kind and name, and says what there is when it is not there.
+
+use oxikit_core::{Action, ActionKind, Registry, Result, Status};
+
+/// So many names are listed; the rest is counted.
+const MAX_LISTED: usize = 8;
+
+/// The action of this kind and name. A missing one is `NOT_FOUND`, with the
+/// nearest names, or all of them, as the hint: that list is for the developer
+/// and does not leave the process.
+pub(crate) async fn find(registry: &Registry, kind: ActionKind, name: &str) -> Result<Action> {
+    match registry.resolve(kind, name).await? {
+        Some(action) => Ok(action),
+        None => Err(missing(registry, kind, name)),
+    }
+}
+
+pub(crate) fn missing(registry: &Registry, kind: ActionKind, name: &str) -> Status {
+    let actions = registry.list();
+    let known: Vec<&str> =
+        actions.iter().filter(|action| action.kind() == kind).map(Action::name).collect();
+    let mut kind = kind.to_string();
+    kind[..1].make_ascii_uppercase();
+    Status::not_found(format!("{kind} '{name}' not found")).with_hint(advice(name, &known))
+}
+
+fn advice(name: &str, known: &[&str]) -> String {
+    if known.is_empty() {
+        return "none is defined: define it, or add the plugin that brings it".to_owned();
+    }
+    let near: Vec<&str> = known.iter().copied().filter(|known| is_near(name, known)).collect();
+    if !near.is_empty() {
+        return format!("did you mean {}?", quoted(&near));
+    }
+    format!("defined are {}", quoted(known))
+}
+
+fn quoted(names: &[&str]) -> String {
+    let mut list: Vec<String> =
+        names.iter().take(MAX_LISTED).map(|name| format!("`{name}`")).collect();
+    if names.len() > MAX_LISTED {
+        list.push(format!("{} more", names.len() - MAX_LISTED));
+    }
+    list.join(", ")
+}
+
+/// Whether one name was probably meant by the other: the same but for a few
+/// letters, or for the plugin's prefix.
+fn is_near(asked: &str, known: &str) -> bool {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
+    if last(asked) == last(known) {
+        return true;
+    }
+    let (asked, known) = (asked.to_lowercase(), known.to_lowercase());
+    let allowed = (known.chars().count() / 4).clamp(1, 3);
+    // Cheaper than the distance, and true for most names.
+    asked.len().abs_diff(known.len()) <= 4 * allowed && distance(&asked, &known) <= allowed
+}
+
+/// How many letters must be changed, added or removed (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_counts_changed_added_and_removed_letters() {
+        let check = |a, b, expected| assert_eq!(distance(a, b), expected, "{a} {b}");
+        check("", "", 0);
+        check("", "abc", 3);
+        check("embed", "embed", 0);
+        check("embd", "embed", 1);
+        check("kitten", "sitting", 3);
+    }
+
+    #[test]
+    fn the_advice_names_what_was_probably_meant_or_all_there_is() {
+        let check = |name, known: &[&str], expected| assert_eq!(advice(name, known), expected);
+        check("acme/embed", &[], "none is defined: define it, or add the plugin that brings it");
+        check("acme/embd", &["acme/embed", "other"], "did you mean `acme/embed`?");
+        check("embed", &["acme/embed"], "did you mean `acme/embed`?");
+        check("wholly-different", &["a", "b"], "defined are `a`, `b`");
+        check(
+            "zzz",
+            &["a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8", "i9"],
+            "defined are `a1`, `b2`, `c3`, `d4`, `e5`, `f6`, `g7`, `h8`, 1 more",
+        );
+    }
+}
