@@ -1,0 +1,125 @@
+//! The one error of this crate.
+
+use std::fmt;
+
+/// What a prompt or template did wrong, and where.
+///
+/// Lines and columns count from 1. For a prompt file they are those of the
+/// file, front matter included; for a partial, those of the partial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    position: Option<Position>,
+    partial: Option<String>,
+    /// Whether `partial` is settled, be it `None`.
+    located: bool,
+}
+
+/// What sort of thing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The template is not well formed or names a helper that does not exist.
+    Parse,
+    /// The template could not be rendered with this input.
+    Render,
+    /// A limit was passed; see [`Limits`](crate::Limits).
+    Limit,
+    /// The front matter is not valid YAML or has members of the wrong type.
+    Yaml,
+    /// A schema of the front matter could not be understood or found.
+    Schema,
+}
+
+/// A place in a source text; both numbers count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl Position {
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), position: None, partial: None, located: false }
+    }
+
+    pub(crate) fn parse(position: Position, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Parse, message).at(position)
+    }
+
+    pub(crate) fn render(position: Position, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Render, message).at(position)
+    }
+
+    pub(crate) fn limit(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Limit, message)
+    }
+
+    pub(crate) fn schema(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Schema, message)
+    }
+
+    /// Sets the place unless an inner one is known already.
+    pub(crate) fn at(mut self, position: Position) -> Self {
+        self.position.get_or_insert(position);
+        self
+    }
+
+    /// Says which partial the place belongs to, unless that is settled.
+    pub(crate) fn in_partial(mut self, name: Option<&str>) -> Self {
+        if !self.located {
+            self.partial = name.map(str::to_owned);
+            self.located = true;
+        }
+        self
+    }
+
+    /// What sort of thing went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What went wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The line, counted from 1.
+    pub fn line(&self) -> Option<u32> {
+        self.position.map(|position| position.line)
+    }
+
+    /// The column in characters, counted from 1.
+    pub fn column(&self) -> Option<u32> {
+        self.position.map(|position| position.column)
+    }
+
+    /// The partial that line and column belong to; `None` for the prompt itself.
+    pub fn partial(&self) -> Option<&str> {
+        self.partial.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match (self.position, &self.partial) {
+            (Some(at), Some(name)) => {
+                write!(f, " (partial `{name}`, line {}, column {})", at.line, at.column)
+            }
+            (Some(at), None) => write!(f, " (line {}, column {})", at.line, at.column),
+            (None, Some(name)) => write!(f, " (partial `{name}`)"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

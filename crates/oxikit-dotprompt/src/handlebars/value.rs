@@ -1,0 +1,352 @@
+//! Values while rendering: the caller's JSON by reference, and what templates
+//! make of it, with the truth, equality and printing of JavaScript.
+
+use std::rc::Rc;
+
+use serde_json::{Map, Number, Value};
+
+use super::text::js_trim;
+
+#[derive(Debug, Clone)]
+pub(crate) enum Val<'a> {
+    Undefined,
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(&'a str),
+    MadeText(Rc<str>),
+    List(&'a Vec<Value>),
+    MadeList(Rc<Vec<Val<'a>>>),
+    Object(&'a Map<String, Value>),
+    MadeObject(Rc<Extended<'a>>),
+}
+
+/// An object that adds members to another value without copying it.
+#[derive(Debug)]
+pub(crate) struct Extended<'a> {
+    pub(crate) base: Val<'a>,
+    pub(crate) members: Vec<(Rc<str>, Val<'a>)>,
+}
+
+impl<'a> Val<'a> {
+    pub(crate) fn json(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => Self::Number(number.clone()),
+            Value::String(text) => Self::Text(text),
+            Value::Array(items) => Self::List(items),
+            Value::Object(members) => Self::Object(members),
+        }
+    }
+
+    /// A value that a helper made.
+    pub(crate) fn made(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(value),
+            Value::Number(number) => Self::Number(number),
+            Value::String(text) => Self::MadeText(text.into()),
+            Value::Array(items) => {
+                Self::MadeList(Rc::new(items.into_iter().map(Self::made).collect()))
+            }
+            Value::Object(members) => Self::extended(
+                Self::Undefined,
+                members.into_iter().map(|(key, value)| (key.into(), Self::made(value))).collect(),
+            ),
+        }
+    }
+
+    pub(crate) fn text(text: &str) -> Self {
+        Self::MadeText(text.into())
+    }
+
+    pub(crate) fn index(index: usize) -> Self {
+        Self::Number(index.into())
+    }
+
+    pub(crate) fn extended(base: Val<'a>, members: Vec<(Rc<str>, Val<'a>)>) -> Self {
+        Self::MadeObject(Rc::new(Extended { base, members }))
+    }
+
+    pub(crate) fn is_nullish(&self) -> bool {
+        matches!(self, Self::Undefined | Self::Null)
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::MadeText(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// JavaScript's truth: empty lists and objects are true.
+    pub(crate) fn is_truthy(&self) -> bool {
+        match self {
+            Self::Undefined | Self::Null => false,
+            Self::Bool(value) => *value,
+            Self::Number(number) => number.as_f64() != Some(0.0),
+            Self::Text(text) => !text.is_empty(),
+            Self::MadeText(text) => !text.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// What `with` and sections take as nothing: false, but zero is something
+    /// and an empty list is not.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Number(_) => false,
+            _ => !self.is_truthy() || self.list_len() == Some(0),
+        }
+    }
+
+    pub(crate) fn list_len(&self) -> Option<usize> {
+        match self {
+            Self::List(items) => Some(items.len()),
+            Self::MadeList(items) => Some(items.len()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn item(&self, index: usize) -> Val<'a> {
+        match self {
+            Self::List(items) => items.get(index).map_or(Self::Undefined, Self::json),
+            Self::MadeList(items) => items.get(index).cloned().unwrap_or(Self::Undefined),
+            _ => Self::Undefined,
+        }
+    }
+
+    /// Whether it has members or items.
+    pub(crate) fn is_object(&self) -> bool {
+        matches!(self, Self::List(_) | Self::MadeList(_) | Self::Object(_) | Self::MadeObject(_))
+    }
+
+    /// An own property; `length` counts UTF-16 units as in JavaScript.
+    pub(crate) fn get(&self, name: &str) -> Val<'a> {
+        match self {
+            Self::Object(members) => members.get(name).map_or(Self::Undefined, Self::json),
+            Self::MadeObject(object) => object.get(name),
+            Self::List(_) | Self::MadeList(_) if name == "length" => {
+                self.list_len().map_or(Self::Undefined, Self::index)
+            }
+            Self::Text(_) | Self::MadeText(_) if name == "length" => {
+                let units = self.as_str().map_or(0, |text| text.encode_utf16().count());
+                Self::index(units)
+            }
+            _ => self.get_index(name),
+        }
+    }
+
+    fn get_index(&self, name: &str) -> Val<'a> {
+        let Some(index) = list_index(name) else {
+            return Self::Undefined;
+        };
+        match self.as_str() {
+            Some(text) => match text.encode_utf16().nth(index) {
+                Some(unit) => Self::text(&String::from_utf16_lossy(&[unit])),
+                None => Self::Undefined,
+            },
+            None => self.item(index),
+        }
+    }
+
+    /// The names of the members, in order; `None` for what has none.
+    pub(crate) fn keys(&self) -> Vec<Rc<str>> {
+        match self {
+            Self::Object(members) => members.keys().map(|key| key.as_str().into()).collect(),
+            Self::MadeObject(object) => object.keys(),
+            Self::Text(_) | Self::MadeText(_) => {
+                index_keys(self.as_str().map_or(0, |text| text.encode_utf16().count()))
+            }
+            _ => index_keys(self.list_len().unwrap_or(0)),
+        }
+    }
+
+    /// `===`: objects are equal only to themselves.
+    pub(crate) fn strictly_equals(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Undefined, Self::Undefined) | (Self::Null, Self::Null) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Number(a), Self::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+            (Self::List(a), Self::List(b)) => std::ptr::eq(*a, *b),
+            (Self::MadeList(a), Self::MadeList(b)) => Rc::ptr_eq(a, b),
+            (Self::Object(a), Self::Object(b)) => std::ptr::eq(*a, *b),
+            (Self::MadeObject(a), Self::MadeObject(b)) => Rc::ptr_eq(a, b),
+            _ => match (self.as_str(), other.as_str()) {
+                (Some(a), Some(b)) => a == b,
+                _ => false,
+            },
+        }
+    }
+
+    /// `==`, by which the reference decides whether `../` gets a new level.
+    pub(crate) fn loosely_equals(&self, other: &Self) -> bool {
+        if self.is_nullish() || other.is_nullish() {
+            return self.is_nullish() && other.is_nullish();
+        }
+        match (self.is_object(), other.is_object()) {
+            (true, true) => self.strictly_equals(other),
+            (true, false) => Self::text(&self.to_text()).loosely_equals(other),
+            (false, true) => self.loosely_equals(&Self::text(&other.to_text())),
+            (false, false) => match (self.as_str(), other.as_str()) {
+                (Some(a), Some(b)) => a == b,
+                _ => self.to_number() == other.to_number(),
+            },
+        }
+    }
+
+    fn to_number(&self) -> f64 {
+        match self {
+            Self::Bool(value) => f64::from(u8::from(*value)),
+            Self::Number(number) => number.as_f64().unwrap_or(f64::NAN),
+            _ => self.as_str().map_or(f64::NAN, text_to_number),
+        }
+    }
+
+    /// The value as text; nothing for null and undefined.
+    pub(crate) fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write_text(&mut out);
+        out
+    }
+
+    pub(crate) fn write_text(&self, out: &mut String) {
+        match self {
+            Self::Undefined | Self::Null => {}
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Number(number) => out.push_str(&js_number(number)),
+            Self::Text(text) => out.push_str(text),
+            Self::MadeText(text) => out.push_str(text),
+            Self::List(_) | Self::MadeList(_) => {
+                for index in 0..self.list_len().unwrap_or(0) {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    self.item(index).write_text(out);
+                }
+            }
+            Self::Object(_) | Self::MadeObject(_) => out.push_str("[object Object]"),
+        }
+    }
+
+    /// The value as a property name.
+    pub(crate) fn to_key(&self) -> String {
+        match self {
+            Self::Undefined => "undefined".to_owned(),
+            Self::Null => "null".to_owned(),
+            _ => self.to_text(),
+        }
+    }
+
+    /// The value as JSON for a helper; undefined becomes null.
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            Self::Undefined | Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(number) => Value::Number(number.clone()),
+            Self::Text(text) => Value::from(*text),
+            Self::MadeText(text) => Value::from(&**text),
+            Self::List(items) => Value::Array(items.to_vec()),
+            Self::MadeList(items) => items.iter().map(Self::to_json).collect(),
+            Self::Object(members) => Value::Object((*members).clone()),
+            Self::MadeObject(object) => Value::Object(
+                object
+                    .keys()
+                    .into_iter()
+                    .map(|key| (key.to_string(), object.get(&key).to_json()))
+                    .collect(),
+            ),
+        }
+    }
+}
+
+impl<'a> Extended<'a> {
+    fn get(&self, name: &str) -> Val<'a> {
+        match self.members.iter().find(|(key, _)| **key == *name) {
+            Some((_, value)) => value.clone(),
+            // Copying a list or a text makes members of its items only.
+            None if name == "length" && !self.base_is_object() => Val::Undefined,
+            None => self.base.get(name),
+        }
+    }
+
+    fn base_is_object(&self) -> bool {
+        matches!(self.base, Val::Object(_) | Val::MadeObject(_))
+    }
+
+    fn keys(&self) -> Vec<Rc<str>> {
+        let mut keys = self.base.keys();
+        let inherited = keys.len();
+        for (key, _) in &self.members {
+            if !keys[..inherited].contains(key) {
+                keys.push(key.clone());
+            }
+        }
+        keys
+    }
+}
+
+fn index_keys(count: usize) -> Vec<Rc<str>> {
+    (0..count).map(|index| index.to_string().into()).collect()
+}
+
+/// `0`, `1`, … as property names; not `01`.
+fn list_index(name: &str) -> Option<usize> {
+    if name.starts_with('0') && name.len() > 1 {
+        return None;
+    }
+    name.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
+    name.parse().ok()
+}
+
+fn text_to_number(text: &str) -> f64 {
+    let text = js_trim(text);
+    if text.is_empty() {
+        return 0.0;
+    }
+    let plain = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+    if text.chars().all(plain) {
+        return text.parse().unwrap_or(f64::NAN);
+    }
+    match text.get(..2) {
+        Some("0x" | "0X") => u64::from_str_radix(&text[2..], 16).map_or(f64::NAN, |n| n as f64),
+        _ => f64::NAN,
+    }
+}
+
+/// A number as JavaScript prints it; integers stay exact beyond 2^53.
+pub(crate) fn js_number(number: &Number) -> String {
+    if number.is_i64() || number.is_u64() {
+        return number.to_string();
+    }
+    js_float(number.as_f64().unwrap_or(f64::NAN))
+}
+
+fn js_float(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // Rust's `{:e}` gives the same shortest digits; only the layout differs.
+    let scientific = format!("{:e}", value.abs());
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let point = exponent + 1;
+    let count = digits.len() as i32;
+    let sign = if value < 0.0 { "-" } else { "" };
+    let body = if (count..=21).contains(&point) {
+        format!("{digits}{}", "0".repeat((point - count) as usize))
+    } else if (1..=21).contains(&point) {
+        let (whole, fraction) = digits.split_at(point as usize);
+        format!("{whole}.{fraction}")
+    } else if (-5..=0).contains(&point) {
+        format!("0.{}{digits}", "0".repeat(-point as usize))
+    } else {
+        let (first, rest) = digits.split_at(1);
+        let dot = if rest.is_empty() { "" } else { "." };
+        format!("{first}{dot}{rest}e{exponent:+}")
+    };
+    format!("{sign}{body}")
+}

@@ -1,0 +1,178 @@
+//! Picoschema, the short way to write a JSON Schema in front matter.
+//!
+//! `name: string, who to greet` and `tags(array)?: string` become the schema
+//! they abbreviate; what is a JSON Schema already stays as it is.
+
+use oxikit_wire::JsonObject;
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+
+const SCALARS: [&str; 6] = ["any", "boolean", "integer", "null", "number", "string"];
+/// As deep as the YAML it comes from.
+const MAX_DEPTH: usize = 64;
+
+/// Finds a schema by its name.
+pub(crate) type Lookup<'l> = &'l dyn Fn(&str) -> Option<Value>;
+
+/// Expands a schema; `None` for an empty one.
+pub(crate) fn expand(schema: &Value, lookup: Lookup<'_>) -> Result<Option<Value>> {
+    match schema {
+        Value::Null => Ok(None),
+        Value::String(text) if text.is_empty() => Ok(None),
+        Value::String(text) => match split_description(text) {
+            // Only here `any` stays a type.
+            ("any", description) => Ok(Some(described(json!({ "type": "any" }), description))),
+            _ => scalar(text, lookup).map(Some),
+        },
+        Value::Object(members) if is_json_schema(members) => Ok(Some(schema.clone())),
+        Value::Object(members) if members.get("properties").is_some_and(Value::is_object) => {
+            let mut members = members.clone();
+            members.insert("type".to_owned(), "object".into());
+            Ok(Some(Value::Object(members)))
+        }
+        _ => value(schema, lookup, 0).map(Some),
+    }
+}
+
+fn is_json_schema(members: &JsonObject) -> bool {
+    let kind = members.get("type").and_then(Value::as_str);
+    kind.is_some_and(|kind| SCALARS.contains(&kind) || kind == "object" || kind == "array")
+}
+
+fn value(schema: &Value, lookup: Lookup<'_>, depth: usize) -> Result<Value> {
+    if depth > MAX_DEPTH {
+        return Err(Error::schema("the schema is nested too deeply"));
+    }
+    match schema {
+        Value::String(text) => scalar(text, lookup),
+        Value::Object(members) => object(members, lookup, depth),
+        other => Err(Error::schema(format!(
+            "a schema consists of types and maps, but here is `{other}`"
+        ))),
+    }
+}
+
+/// `type` or `type, description`.
+fn scalar(text: &str, lookup: Lookup<'_>) -> Result<Value> {
+    let (kind, description) = split_description(text);
+    let schema = match kind {
+        "any" => json!({}),
+        _ if SCALARS.contains(&kind) => json!({ "type": kind }),
+        _ => lookup(kind).ok_or_else(|| {
+            Error::schema(format!(
+                "there is no schema `{kind}`; use {} or the name of a registered schema",
+                SCALARS.join(", ")
+            ))
+        })?,
+    };
+    Ok(described(schema, description))
+}
+
+fn object(members: &JsonObject, lookup: Lookup<'_>, depth: usize) -> Result<Value> {
+    let mut properties = JsonObject::new();
+    let mut required = Vec::new();
+    let mut additional = Value::Bool(false);
+    for (key, schema) in members {
+        if key == "(*)" {
+            additional = value(schema, lookup, depth + 1)?;
+            continue;
+        }
+        let key = Key::parse(key);
+        let property = property(&key, schema, lookup, depth + 1)?;
+        if !key.optional {
+            required.push(Value::from(key.name));
+        }
+        properties.insert(key.name.to_owned(), property);
+    }
+    let mut object = JsonObject::new();
+    object.insert("type".to_owned(), "object".into());
+    object.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        object.insert("required".to_owned(), required.into());
+    }
+    object.insert("additionalProperties".to_owned(), additional);
+    Ok(Value::Object(object))
+}
+
+fn property(key: &Key<'_>, schema: &Value, lookup: Lookup<'_>, depth: usize) -> Result<Value> {
+    let Some((kind, description)) = key.kind else {
+        return Ok(or_null(value(schema, lookup, depth)?, key.optional));
+    };
+    let property = match kind {
+        "array" => {
+            let items = value(schema, lookup, depth)?;
+            or_null(json!({ "type": "array", "items": items }), key.optional)
+        }
+        "object" => or_null(value(schema, lookup, depth)?, key.optional),
+        "enum" => choice(key, schema)?,
+        _ => {
+            return Err(Error::schema(format!(
+                "`{}({kind})`: the type in brackets is `array`, `object` or `enum`",
+                key.name
+            )));
+        }
+    };
+    Ok(described(property, description))
+}
+
+fn choice(key: &Key<'_>, schema: &Value) -> Result<Value> {
+    let Value::Array(values) = schema else {
+        return Err(Error::schema(format!(
+            "`{}(enum)` needs a list of values, as in `[RED, BLUE]`",
+            key.name
+        )));
+    };
+    let mut values = values.clone();
+    if key.optional && !values.contains(&Value::Null) {
+        values.push(Value::Null);
+    }
+    Ok(json!({ "enum": values }))
+}
+
+/// `name`, `name?`, `name(array)` or `name?(array, description)`.
+struct Key<'k> {
+    name: &'k str,
+    optional: bool,
+    kind: Option<(&'k str, Option<&'k str>)>,
+}
+
+impl<'k> Key<'k> {
+    fn parse(key: &'k str) -> Self {
+        let (name, kind) = match key.split_once('(') {
+            Some((name, kind)) => (name, Some(kind.strip_suffix(')').unwrap_or(kind))),
+            None => (key, None),
+        };
+        Self {
+            optional: name.ends_with('?'),
+            name: name.strip_suffix('?').unwrap_or(name),
+            kind: kind.filter(|kind| !kind.is_empty()).map(split_description),
+        }
+    }
+}
+
+/// An optional property may also be null.
+fn or_null(mut schema: Value, optional: bool) -> Value {
+    if optional && let Some(Value::String(kind)) = schema.get("type") {
+        schema["type"] = json!([kind, "null"]);
+    }
+    schema
+}
+
+fn described(mut schema: Value, description: Option<&str>) -> Value {
+    if let (Some(text), Value::Object(members)) = (description, &mut schema) {
+        members.insert("description".to_owned(), text.into());
+    }
+    schema
+}
+
+/// Splits at the first comma.
+fn split_description(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(',') {
+        Some((kind, rest)) => {
+            let rest = rest.trim_start_matches(' ');
+            (kind, (!rest.is_empty()).then_some(rest))
+        }
+        None => (text, None),
+    }
+}
