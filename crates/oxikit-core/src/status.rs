@@ -36,6 +36,7 @@ struct Inner {
     message: String,
     public: bool,
     details: Option<Value>,
+    hint: Option<String>,
     retry_after: Option<Duration>,
     cause: Option<Arc<dyn Error + Send + Sync>>,
     /// Whether a span has been marked as the source of this failure.
@@ -62,6 +63,7 @@ impl Status {
             message: message.into(),
             public: false,
             details: None,
+            hint: None,
             retry_after: None,
             cause: None,
             attributed: false,
@@ -119,6 +121,14 @@ impl Status {
     #[must_use]
     pub fn with_details(mut self, details: impl Into<Value>) -> Self {
         self.0.details = Some(details.into());
+        self
+    }
+
+    /// Tells the developer what to do about it. Shown with the message in logs;
+    /// never leaves the process.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
         self
     }
 
@@ -184,7 +194,11 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.code, self.0.message)
+        write!(f, "{}: {}", self.0.code, self.0.message)?;
+        match &self.0.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -195,6 +209,7 @@ impl fmt::Debug for Status {
             .field("message", &self.0.message)
             .field("public", &self.0.public)
             .field("details", &self.0.details)
+            .field("hint", &self.0.hint)
             .field("cause", &self.0.cause)
             .finish_non_exhaustive()
     }

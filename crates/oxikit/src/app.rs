@@ -27,9 +27,7 @@ impl Oxikit {
 
     /// The application that an action was called through.
     pub(crate) fn of(registry: &Registry) -> Self {
-        Self {
-            registry: registry.clone(),
-        }
+        Self { registry: registry.clone() }
     }
 
     /// The model that is used where none is named.
@@ -64,15 +62,14 @@ impl Builder {
 
     /// Makes the application.
     pub fn build(self) -> Oxikit {
-        let ai = Oxikit {
-            registry: Registry::default(),
-        };
+        let ai = Oxikit { registry: Registry::default() };
+        ai.define_util_generate();
+        ai.define_builtin_middleware();
         for plugin in &self.plugins {
             plugin.install(&ai);
         }
         if let Some(name) = self.default_model {
-            ai.registry
-                .set_value("defaultModel", "defaultModel", json!({ "name": name }));
+            ai.registry.set_value("defaultModel", "defaultModel", json!({ "name": name }));
         }
         ai
     }

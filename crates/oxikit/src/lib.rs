@@ -1,18 +1,72 @@
 //! Build AI flows, tools, prompts and agents: Genkit for Rust.
 
+mod answer;
 mod app;
+mod embed;
+mod evaluate;
 mod flow;
 mod format;
+mod generate;
+mod lookup;
+pub mod middleware;
 mod model;
+mod offline_embed;
+mod operation;
 mod plugin;
+mod prompt;
+mod rerank;
+mod resource;
+mod retrieve;
+mod tool;
+mod vector_store;
 
 pub use app::{Builder, Oxikit};
-pub use flow::Flow;
+pub use async_trait::async_trait;
+pub use embed::{EmbedCall, EmbedManyCall, Embedder, EmbedderBuilder};
+pub use evaluate::{EvaluateCall, Evaluator, EvaluatorBuilder};
+pub use flow::{Flow, FlowStream};
+pub use generate::{Generate, GenerateExt, GenerateStream, ModelRef, Reply};
 pub use model::{Model, ModelBuilder};
+pub use offline_embed::offline_embedder;
+pub use operation::{
+    BackgroundAction, BackgroundActionBuilder, BackgroundModel, BackgroundModelBuilder,
+    BackgroundStart,
+};
 pub use oxikit_core::{
     Action, ActionContext, ActionKind, Call, Context, Emitter, Event, Payload, Registry, Result,
     ResultExt, Run, Schema, Secret, Status, StatusCode,
 };
+pub use oxikit_macros::tool;
 pub use oxikit_wire as wire;
 pub use oxikit_wire::{Document, Message, Part, Role};
+pub use oxikit_wire::{
+    EmbedRequest, EmbedResponse, Embedding, EvalDataPoint, EvalFnResponse, EvalStatus,
+    IndexRequest, Operation, RankedDocument, RerankRequest, RerankResponse, RetrieveRequest,
+    RetrieveResponse, Score, Scores,
+};
 pub use plugin::Plugin;
+pub use rerank::{RerankCall, Reranker};
+pub use resource::{Resource, ResourceBuilder, ResourceContent, ResourceRequest};
+pub use retrieve::{IndexCall, Indexer, RetrieveCall, Retriever, RetrieverBuilder};
+pub use tool::{Tool, ToolBuilder, ToolContext, interrupt, respond_to, restart_of};
+pub use vector_store::{MemoryVectorStore, MemoryVectorStoreOptions};
+
+/// What most programs need: `use oxikit::prelude::*;`.
+pub mod prelude {
+    pub use crate::{
+        ActionContext, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part, Result,
+        ResultExt, Status, StatusCode, Tool, ToolContext, interrupt, respond_to, restart_of, tool,
+    };
+    pub use schemars::JsonSchema;
+    pub use serde::{Deserialize, Serialize};
+    pub use serde_json::{Value, json};
+}
+
+/// For the code that macros write.
+#[doc(hidden)]
+pub mod __private {
+    pub use {schemars, serde};
+}
+
+// The macro names the crate by its full path, also from inside.
+extern crate self as oxikit;

@@ -1,15 +1,16 @@
 //! Models: actions that answer a conversation.
 
+mod adapt;
+
 use std::time::Instant;
 
-use oxikit_core::{Action, ActionKind, Context, Emitter, Result};
+use oxikit_core::{Action, ActionKind, Context, Emitter, Result, Status};
 use oxikit_wire::{
-    ConstrainedSupport, GenerateRequest, GenerateResponse, GenerateResponseChunk, ModelInfo,
-    ModelSupports,
+    GenerateRequest, GenerateResponse, GenerateResponseChunk, ModelInfo, ModelSupports,
 };
 use serde_json::json;
 
-use crate::Oxikit;
+use crate::{Oxikit, lookup};
 
 /// A model that answers conversations. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -18,10 +19,7 @@ pub struct Model(Action);
 impl Model {
     /// Begins the definition of a model, such as `acme/clever-2`.
     pub fn builder(name: impl Into<String>) -> ModelBuilder {
-        ModelBuilder {
-            name: name.into(),
-            info: ModelInfo::default(),
-        }
+        ModelBuilder { name: name.into(), info: ModelInfo::default() }
     }
 
     /// The name by which generate calls find it.
@@ -79,11 +77,8 @@ impl ModelBuilder {
         Fut: Future<Output = Result<GenerateResponse>> + Send + 'static,
     {
         let label = self.info.label.clone().unwrap_or_else(|| self.name.clone());
-        let info = ModelInfo {
-            label: Some(label.clone()),
-            ..self.info
-        };
-        let function = std::sync::Arc::new(function);
+        let info = ModelInfo { label: Some(label.clone()), ..self.info };
+        let supports = info.supports.clone().unwrap_or_default();
         let action = Action::builder(ActionKind::Model, self.name)
             .description(label)
             .metadata("type", "model")
@@ -92,13 +87,11 @@ impl ModelBuilder {
                 move |request: GenerateRequest,
                       ctx: Context,
                       out: Emitter<GenerateResponseChunk>| {
-                    let function = function.clone();
+                    let answer = function(adapt::to_model(request, &supports), ctx, out);
                     async move {
                         let began = Instant::now();
-                        let mut response = function(request, ctx, out).await?;
-                        response
-                            .latency_ms
-                            .get_or_insert(began.elapsed().as_secs_f64() * 1000.0);
+                        let mut response = answer.await?;
+                        response.latency_ms.get_or_insert(began.elapsed().as_secs_f64() * 1000.0);
                         Ok(response)
                     }
                 },
@@ -107,19 +100,34 @@ impl ModelBuilder {
     }
 }
 
-/// Whether the model itself can be held to an output schema.
-pub(crate) fn is_constrained(supports: Option<&ModelSupports>, has_tools: bool) -> bool {
-    match supports.and_then(|supports| supports.constrained) {
-        Some(ConstrainedSupport::All) => true,
-        Some(ConstrainedSupport::NoTools) => !has_tools,
-        Some(ConstrainedSupport::None) | None => false,
-    }
-}
-
 impl Oxikit {
     /// Defines a model of the application's own.
     pub fn define_model(&self, model: Model) -> Model {
         self.registry().register(model.0.clone());
         model
+    }
+
+    /// The model of this name, of the application or of a plugin.
+    pub async fn model(&self, name: &str) -> Result<Model> {
+        let name = name.strip_prefix("/model/").unwrap_or(name);
+        let background = self.registry().resolve(ActionKind::BackgroundModel, name);
+        match self.registry().resolve(ActionKind::Model, name).await? {
+            Some(action) => Ok(Model(action)),
+            None => match background.await? {
+                Some(action) => Ok(Model(action)),
+                None => Err(lookup::missing(self.registry(), ActionKind::Model, name)),
+            },
+        }
+    }
+
+    /// The model that a call names, or the default one.
+    pub(crate) async fn resolve_model(&self, name: Option<&str>) -> Result<Model> {
+        match name.map(ToOwned::to_owned).or_else(|| self.default_model()) {
+            Some(name) => self.model(&name).await,
+            None => Err(Status::invalid_argument("Must supply a `model` to `generate()` calls.")
+                .with_hint(
+                    "name one by `model(…)`, or a default by `Oxikit::builder().default_model(…)`",
+                )),
+        }
     }
 }

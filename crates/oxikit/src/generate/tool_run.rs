@@ -1,0 +1,126 @@
+//! Running the tools that a model asked for.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+use oxikit_core::{Action, ActionKind, Call, Context, Result, Status};
+use oxikit_wire::{
+    GenerateRequest, JsonObject, Message, MultipartToolResponse, Part, PartKind, ToolRequest,
+    ToolResponse,
+};
+use serde_json::Value;
+
+use crate::middleware::{NextTool, Stack};
+use crate::tool::{Interrupt, ToolCall, short_name};
+
+/// What became of the tool requests of one message.
+pub(crate) enum ToolRound {
+    /// All answered: the response parts in the order of the requests.
+    Answered(Vec<Part>),
+    /// At least one waits: the model message with what is known noted on it.
+    Interrupted(Message),
+}
+
+/// What became of one tool request.
+pub(crate) enum Outcome {
+    Answer(Option<Part>),
+    Interrupted(Value),
+}
+
+/// Runs all tools that the message asks for, at the same time. A tool that fails
+/// fails the whole; the others are cancelled.
+pub(crate) async fn run_tools(
+    message: &Message,
+    tools: &[Action],
+    stack: &Stack,
+) -> Result<ToolRound> {
+    let requests =
+        message.content.iter().enumerate().filter(|(_, part)| part.as_tool_request().is_some());
+    let runs = requests.map(|(position, part)| async move {
+        let outcome = run_one(part.clone(), tools, stack).await?;
+        Ok::<_, Status>((position, outcome))
+    });
+    let outcomes = try_join_all(runs).await?;
+    if outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Interrupted(_))) {
+        return Ok(ToolRound::Interrupted(note_outcomes(message, outcomes)));
+    }
+    let answers = outcomes.into_iter().filter_map(|(_, outcome)| match outcome {
+        Outcome::Answer(part) => part,
+        Outcome::Interrupted(_) => None,
+    });
+    Ok(ToolRound::Answered(answers.collect()))
+}
+
+/// Runs one tool through the middleware.
+pub(crate) async fn run_one(request: Part, tools: &[Action], stack: &Stack) -> Result<Outcome> {
+    let name = request.as_tool_request().map_or("", |request| request.name.as_str());
+    let tool = tools
+        .iter()
+        .find(|tool| short_name(tool.name()) == name || tool.name() == name)
+        .ok_or_else(|| Status::not_found(format!("Tool {name} not found")))?;
+    let ctx = Context::current()
+        .ok_or_else(|| Status::internal("tools run inside of a generate call"))?;
+    match (NextTool { rest: stack, tool, ctx: &ctx }).run(request).await {
+        Ok(answer) => Ok(Outcome::Answer(answer)),
+        Err(status) => Interrupt::of(&status).map(Outcome::Interrupted).ok_or(status),
+    }
+}
+
+/// Runs one tool and makes the response part.
+pub(crate) async fn run_tool(tool: &Action, request: Part, ctx: &Context) -> Result<Part> {
+    let PartKind::ToolRequest(ToolRequest { name, reference, input, .. }) = request.kind else {
+        return Err(Status::internal("only tool requests can be run"));
+    };
+    let call = match input {
+        Some(input) => Call::new(input),
+        None => Call::empty(),
+    };
+    let call = call.in_registry(ctx.registry()).with_extra(ToolCall { metadata: request.metadata });
+    let output = tool.run(call).await?;
+    let mut metadata = None;
+    let response = match tool.kind() {
+        ActionKind::ToolV2 => {
+            let answer: MultipartToolResponse = output.parse()?;
+            metadata = answer.metadata;
+            ToolResponse { name, reference, output: answer.output, content: answer.content }
+        }
+        // A prompt as a tool answers with what it would ask a model.
+        ActionKind::Prompt => {
+            let request: GenerateRequest = output.parse()?;
+            let messages = serde_json::to_value(request.messages)?;
+            ToolResponse { name, reference, output: Some(messages), content: None }
+        }
+        _ => {
+            let output = output.to_value()?;
+            let is_nothing = output.is_null() && tool.descriptor().output_schema.is_none();
+            ToolResponse { name, reference, output: (!is_nothing).then_some(output), content: None }
+        }
+    };
+    Ok(Part { kind: PartKind::ToolResponse(response), metadata })
+}
+
+/// The model message of an interrupted round: each request says why it waits, or
+/// what it was answered.
+fn note_outcomes(message: &Message, outcomes: Vec<(usize, Outcome)>) -> Message {
+    let mut noted = message.clone();
+    for (position, outcome) in outcomes {
+        let metadata: &mut JsonObject = noted.content[position].metadata.get_or_insert_default();
+        match outcome {
+            Outcome::Interrupted(interrupt) => metadata.insert("interrupt".into(), interrupt),
+            Outcome::Answer(answer) => metadata.insert("pendingOutput".into(), output_of(answer)),
+        };
+    }
+    noted
+}
+
+fn output_of(answer: Option<Part>) -> Value {
+    match answer.map(|part| part.kind) {
+        Some(PartKind::ToolResponse(response)) => response.output.unwrap_or(Value::Null),
+        _ => Value::Null,
+    }
+}
+
+/// A tool message of these responses.
+pub(crate) fn tool_message(responses: Vec<Part>) -> Arc<Message> {
+    Arc::new(Message::tool(responses))
+}

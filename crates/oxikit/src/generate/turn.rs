@@ -1,0 +1,162 @@
+//! The loop: ask the model, run the tools it wants, ask again.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use oxikit_core::{
+    Action, ActionContext, Emitter, Result, Schema, Status, StatusCode, Step, StepKind,
+};
+use oxikit_wire::{
+    FinishReason, GenerateRequest, GenerateResponse, GenerateResponseChunk, Message, OutputConfig,
+    Role,
+};
+use serde_json::{Value, json};
+
+use super::{request, resume, tool_run};
+use crate::Oxikit;
+use crate::format::Format;
+use crate::generate::tool_run::ToolRound;
+use crate::middleware::{ModelStream, NextModel, NextTurn, Stack, Turn};
+
+/// Rounds of tools before the loop gives up, unless the caller says otherwise.
+const MAX_TURNS: u64 = 5;
+
+/// What stays the same through all turns of one generate call.
+pub(crate) struct GenerateCall {
+    pub(crate) ai: Oxikit,
+    pub(crate) stack: Stack,
+    /// Tools that were given by value.
+    pub(crate) tools: Vec<Action>,
+    pub(crate) context: Option<ActionContext>,
+    pub(crate) out: Emitter<GenerateResponseChunk>,
+}
+
+/// Runs a turn and all that follow it, as one step of the trace.
+pub(crate) fn begin_turn<'a>(
+    call: &'a GenerateCall,
+    turn: Turn,
+) -> Pin<Box<dyn Future<Output = Result<GenerateResponse>> + Send + 'a>> {
+    Box::pin(async move {
+        let name = turn.options.step_name.clone();
+        let mut step = Step::new(StepKind::Util, name.as_deref().unwrap_or("generate"))
+            .in_registry(call.ai.registry())
+            .input(&turn.options);
+        if let Some(context) = &call.context {
+            step = step.with_context(context.clone());
+        }
+        step.run(|_| async move { NextTurn { rest: &call.stack, call }.run(turn).await }).await
+    })
+}
+
+/// One turn, inside of all middleware.
+pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<GenerateResponse> {
+    let Turn { mut options, number, message_index } = turn;
+    let model = call.ai.resolve_model(options.model.as_deref()).await?;
+    let names = options.tools.as_deref().unwrap_or_default();
+    let tools = request::resolve_tools(&call.ai, names, &call.tools).await?;
+    if let Some(resume) = options.resume.take() {
+        let message = resume::resolve(&mut options, resume, &tools, &call.stack).await?;
+        emit_tool_message(call, &message, message_index).await?;
+        let message_index = message_index + 1;
+        return begin_turn(call, Turn { options, number, message_index }).await;
+    }
+    request::replace_resources(&call.ai, &mut options.messages).await?;
+    let request = request::build(&options, &tools)?;
+    let stream = ModelStream {
+        out: call.out.clone(),
+        index: message_index,
+        has_begun: AtomicBool::new(false),
+    };
+    let next = NextModel { rest: &call.stack, model: model.action().clone(), stream: &stream };
+    let response = finish(next.run(request.clone()).await?, request)?;
+
+    let Some(message) = response.message.clone() else { return Ok(response) };
+    let wants_tools = message.tool_requests().next().is_some();
+    if !wants_tools {
+        check_output(&response, &message)?;
+    }
+    if !wants_tools || options.return_tool_requests == Some(true) {
+        return Ok(response);
+    }
+    let max_turns = options.max_turns.unwrap_or(MAX_TURNS);
+    if number >= max_turns {
+        return Err(Status::public(
+            StatusCode::Aborted,
+            format!("Exceeded maximum tool call iterations ({max_turns})"),
+        ));
+    }
+    let responses = match tool_run::run_tools(&message, &tools, &call.stack).await? {
+        ToolRound::Answered(responses) => responses,
+        ToolRound::Interrupted(message) => return Ok(interrupted(response, message)),
+    };
+    let answers = tool_run::tool_message(responses);
+    let message_index = message_index + u64::from(stream.has_begun.load(Ordering::Relaxed));
+    emit_tool_message(call, &answers, message_index).await?;
+    options.messages.extend([message, answers]);
+    begin_turn(call, Turn { options, number: number + 1, message_index: message_index + 1 }).await
+}
+
+async fn emit_tool_message(call: &GenerateCall, message: &Message, index: u64) -> Result<()> {
+    if !call.out.is_wanted() {
+        return Ok(());
+    }
+    let chunk = GenerateResponseChunk {
+        role: Some(Role::Tool),
+        index: Some(index),
+        content: message.content.clone(),
+        ..Default::default()
+    };
+    call.out.send(chunk).await
+}
+
+/// Refuses an unusable answer, and fills in what every result has.
+fn finish(mut response: GenerateResponse, request: GenerateRequest) -> Result<GenerateResponse> {
+    if response.finish_reason == Some(FinishReason::Blocked) {
+        let why = response.finish_message.unwrap_or_default();
+        return Err(Status::failed_precondition(format!("Generation blocked: {why}")));
+    }
+    if response.message.is_none() && response.operation.is_none() {
+        let reason = response.finish_reason.map(|reason| json!(reason)).unwrap_or_default();
+        let reason = reason.as_str().unwrap_or("unknown").to_owned();
+        let why = response.finish_message.map(|why| format!(": {why}")).unwrap_or_default();
+        return Err(Status::failed_precondition(format!(
+            "Model did not generate a message. Finish reason: '{reason}'{why}"
+        )));
+    }
+    if let (Some(message), Some(output)) = (&mut response.message, &request.output)
+        && (output.format.is_some() || output.content_type.is_some())
+    {
+        let metadata = Arc::make_mut(message).metadata.get_or_insert_default();
+        metadata.insert("generate".into(), json!({ "output": requested_output(output) }));
+    }
+    response.usage.get_or_insert_default();
+    response.custom.get_or_insert_with(|| json!({}));
+    response.request = Some(Box::new(request));
+    Ok(response)
+}
+
+fn requested_output(output: &OutputConfig) -> Value {
+    json!(OutputConfig {
+        content_type: output.content_type.clone(),
+        format: output.format.clone(),
+        ..Default::default()
+    })
+}
+
+fn interrupted(response: GenerateResponse, message: Message) -> GenerateResponse {
+    GenerateResponse {
+        message: Some(Arc::new(message)),
+        finish_reason: Some(FinishReason::Interrupted),
+        finish_message: Some("One or more tool calls resulted in interrupts.".into()),
+        ..response
+    }
+}
+
+/// Holds the final answer against the schema that was asked for.
+fn check_output(response: &GenerateResponse, message: &Message) -> Result<()> {
+    let output = response.request.as_ref().and_then(|request| request.output.as_ref());
+    let Some(OutputConfig { schema: Some(schema), format, .. }) = output else { return Ok(()) };
+    let Some(format) = format.as_deref().and_then(Format::named) else { return Ok(()) };
+    Schema::from_json(schema.clone())?.validate(&super::reply::parse_output(Some(format), message))
+}

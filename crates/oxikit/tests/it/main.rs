@@ -1,0 +1,3 @@
+//! Integration tests of the library.
+
+mod generate;
