@@ -19,18 +19,13 @@ pub struct Document {
 impl Document {
     /// A document of one text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            content: vec![Part::text(text)],
-            metadata: None,
-        }
+        Self { content: vec![Part::text(text)], metadata: None }
     }
 
     /// Adds one metadata member.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.metadata
-            .get_or_insert_default()
-            .insert(key.into(), value.into());
+        self.metadata.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 
@@ -71,9 +66,7 @@ pub struct EmbedResponse {
 
 impl From<Vec<Vec<f32>>> for EmbedResponse {
     fn from(vectors: Vec<Vec<f32>>) -> Self {
-        Self {
-            embeddings: vectors.into_iter().map(Embedding::from).collect(),
-        }
+        Self { embeddings: vectors.into_iter().map(Embedding::from).collect() }
     }
 }
 
@@ -89,10 +82,7 @@ pub struct Embedding {
 
 impl From<Vec<f32>> for Embedding {
     fn from(embedding: Vec<f32>) -> Self {
-        Self {
-            embedding,
-            metadata: None,
-        }
+        Self { embedding, metadata: None }
     }
 }
 
@@ -182,10 +172,7 @@ impl RankedDocument {
     pub fn new(document: Document, score: f64) -> Self {
         let mut other = document.metadata.unwrap_or_default();
         other.shift_remove("score");
-        Self {
-            content: document.content,
-            metadata: RankedDocumentMetadata { score, other },
-        }
+        Self { content: document.content, metadata: RankedDocumentMetadata { score, other } }
     }
 
     /// How well it fits; higher is better.
@@ -203,11 +190,7 @@ impl From<RankedDocument> for Document {
     /// The document with the score among its notes.
     fn from(ranked: RankedDocument) -> Self {
         let RankedDocumentMetadata { score, other } = ranked.metadata;
-        Self {
-            content: ranked.content,
-            metadata: Some(other),
-        }
-        .with_metadata("score", score)
+        Self { content: ranked.content, metadata: Some(other) }.with_metadata("score", score)
     }
 }
 

@@ -31,18 +31,10 @@ pub struct EvalRequest {
 #[serde(rename_all = "camelCase")]
 pub struct EvalDataPoint {
     /// What was asked.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// What was answered.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Why there was no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,11 +43,7 @@ pub struct EvalDataPoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Vec<Value>>,
     /// What should have been answered.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub reference: Option<Value>,
     /// Names the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,10 +56,7 @@ pub struct EvalDataPoint {
 impl EvalDataPoint {
     /// A case that asks this.
     pub fn new(input: impl Into<Value>) -> Self {
-        Self {
-            input: Some(input.into()),
-            ..Self::default()
-        }
+        Self { input: Some(input.into()), ..Self::default() }
     }
 
     /// What was answered.
@@ -171,19 +156,12 @@ pub struct Score {
 impl Score {
     /// A score of this value: a number, a word, or a yes or no.
     pub fn of(score: impl Into<ScoreValue>) -> Self {
-        Self {
-            score: Some(score.into()),
-            ..Self::default()
-        }
+        Self { score: Some(score.into()), ..Self::default() }
     }
 
     /// A yes or no that is also the verdict.
     pub fn passed_if(passed: bool) -> Self {
-        Self::of(passed).with_status(if passed {
-            EvalStatus::Pass
-        } else {
-            EvalStatus::Fail
-        })
+        Self::of(passed).with_status(if passed { EvalStatus::Pass } else { EvalStatus::Fail })
     }
 
     /// Tells it apart from the other scores of the case.

@@ -54,7 +54,8 @@ pub struct OutputConfig {
 
 /// What a model answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "GenerateResponseMembers")]
+#[schemars(!from)]
 pub struct GenerateResponse {
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +84,58 @@ pub struct GenerateResponse {
     /// Instead of an answer: work to be asked about later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
+}
+
+/// A response as older models may send it: with a list of candidates instead of
+/// an answer, of which the first is the answer.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerateResponseMembers {
+    message: Option<Arc<Message>>,
+    finish_reason: Option<FinishReason>,
+    finish_message: Option<String>,
+    latency_ms: Option<f64>,
+    usage: Option<Usage>,
+    custom: Option<Value>,
+    raw: Option<Value>,
+    request: Option<Box<GenerateRequest>>,
+    operation: Option<Operation>,
+    candidates: Option<Vec<Candidate>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    message: Option<Arc<Message>>,
+    finish_reason: Option<FinishReason>,
+    finish_message: Option<String>,
+    usage: Option<Usage>,
+    custom: Option<Value>,
+}
+
+impl From<GenerateResponseMembers> for GenerateResponse {
+    fn from(members: GenerateResponseMembers) -> Self {
+        let mut response = Self {
+            message: members.message,
+            finish_reason: members.finish_reason,
+            finish_message: members.finish_message,
+            latency_ms: members.latency_ms,
+            usage: members.usage,
+            custom: members.custom,
+            raw: members.raw,
+            request: members.request,
+            operation: members.operation,
+        };
+        let first = members.candidates.and_then(|candidates| candidates.into_iter().next());
+        if let (None, Some(first)) = (&response.message, first) {
+            response.message = first.message;
+            response.finish_reason = response.finish_reason.or(first.finish_reason);
+            response.finish_message = response.finish_message.or(first.finish_message);
+            response.usage = response.usage.or(first.usage);
+            response.custom = response.custom.or(first.custom);
+        }
+        response
+    }
 }
 
 /// A streamed piece of an answer.
@@ -122,10 +175,7 @@ impl GenerateResponseChunk {
 
 impl From<Vec<Part>> for GenerateResponseChunk {
     fn from(content: Vec<Part>) -> Self {
-        Self {
-            content,
-            ..Self::default()
-        }
+        Self { content, ..Self::default() }
     }
 }
 

@@ -32,6 +32,7 @@ mod model;
 mod operation;
 mod part;
 mod reflection;
+mod session;
 mod status_code;
 mod tool;
 
@@ -52,7 +53,10 @@ pub use model::{ConstrainedSupport, ModelInfo, ModelStage, ModelSupports};
 pub use operation::{Operation, OperationError};
 pub use part::{Media, Part, PartKind, ResourceRef, ToolRequest, ToolResponse};
 pub use reflection::ActionDescriptor;
-pub use status_code::StatusCode;
+pub use session::{
+    AgentFinishReason, Artifact, RuntimeError, SessionSnapshot, SessionState, SnapshotStatus,
+};
+pub use status_code::{StatusCode, UnknownStatusCode};
 pub use tool::{MultipartToolResponse, ToolChoice, ToolDefinition};
 
 /// A JSON object whose members keep their order.

@@ -47,11 +47,7 @@ pub struct Message {
 impl Message {
     /// A message of these parts.
     pub fn new(role: Role, content: Vec<Part>) -> Self {
-        Self {
-            role,
-            content,
-            metadata: None,
-        }
+        Self { role, content, metadata: None }
     }
 
     /// Instructions of the application.
@@ -84,9 +80,7 @@ impl Message {
     /// Adds one metadata member.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.metadata
-            .get_or_insert_default()
-            .insert(key.into(), value.into());
+        self.metadata.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 

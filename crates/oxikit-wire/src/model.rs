@@ -20,6 +20,9 @@ pub struct ModelInfo {
     /// JSON Schema of the model's configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_options: Option<Value>,
+    /// The same under its newer name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_schema: Option<Value>,
     /// How settled the model is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<ModelStage>,

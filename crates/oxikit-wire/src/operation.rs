@@ -19,11 +19,7 @@ pub struct Operation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<bool>,
     /// The result of work that ended well.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Why it ended badly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,10 +32,7 @@ pub struct Operation {
 impl Operation {
     /// Work that has begun, by the provider's name for it.
     pub fn started(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            ..Self::default()
-        }
+        Self { id: id.into(), ..Self::default() }
     }
 
     /// The same work, ended well.
@@ -56,9 +49,7 @@ impl Operation {
     pub fn failed(mut self, message: impl Into<String>) -> Self {
         self.done = Some(true);
         self.output = None;
-        self.error = Some(OperationError {
-            message: message.into(),
-        });
+        self.error = Some(OperationError { message: message.into() });
         self
     }
 

@@ -64,11 +64,7 @@ pub struct ToolRequest {
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// The arguments.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// Whether this is a streamed fragment and not yet the whole request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,11 +80,7 @@ pub struct ToolResponse {
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// The result; absent when the tool returned nothing.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Further parts, such as pictures, for models that can take them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,10 +98,7 @@ pub struct ResourceRef {
 impl Part {
     /// A part of this kind, without metadata.
     pub fn new(kind: PartKind) -> Self {
-        Self {
-            kind,
-            metadata: None,
-        }
+        Self { kind, metadata: None }
     }
 
     /// Plain text.
@@ -119,10 +108,7 @@ impl Part {
 
     /// A file by its URL.
     pub fn media(url: impl Into<String>) -> Self {
-        Self::new(PartKind::Media(Media {
-            url: url.into(),
-            content_type: None,
-        }))
+        Self::new(PartKind::Media(Media { url: url.into(), content_type: None }))
     }
 
     /// Any JSON value.
@@ -176,9 +162,7 @@ impl Part {
     /// Adds one metadata member.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.metadata
-            .get_or_insert_default()
-            .insert(key.into(), value.into());
+        self.metadata.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 
@@ -321,10 +305,7 @@ impl From<PartMembers> for Part {
             .or(members.custom.map(PartKind::Custom))
             .or(members.data.map(PartKind::Data))
             .unwrap_or(PartKind::Empty);
-        Self {
-            kind,
-            metadata: members.metadata,
-        }
+        Self { kind, metadata: members.metadata }
     }
 }
 

@@ -95,10 +95,7 @@ impl FromStr for StatusCode {
     type Err = UnknownStatusCode;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|code| code.name() == name)
-            .ok_or(UnknownStatusCode)
+        Self::ALL.into_iter().find(|code| code.name() == name).ok_or(UnknownStatusCode)
     }
 }
 

@@ -45,11 +45,7 @@ pub enum ToolChoice {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MultipartToolResponse {
     /// The result.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Further parts, such as pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,15 @@
+//! Every wire type against samples of the protocol, and against the published
+//! schemas and recordings where the specification is at hand.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod documents;
+mod evaluators;
+mod generate;
+mod listing;
+mod parts;
+mod recordings;
+mod sample;
+mod schemas;
+mod sessions;
+mod specification;
+mod status_codes;
