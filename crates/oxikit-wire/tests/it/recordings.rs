@@ -13,11 +13,14 @@ use serde_json::Value;
 use crate::specification::find;
 
 /// What official runtimes write beside the members of the type.
-const PASSED_OVER: [(&str, &str); 2] = [
-    // An empty list that the prompt action of JavaScript leaves in the request.
+const PASSED_OVER: [(&str, &str); 5] = [
+    // The prompt action of JavaScript leaves these in the request it renders.
     ("GenerateRequest", "resources"),
-    // Render options of a prompt, which look like options of a generate call.
+    ("GenerateRequest", "defaultInstructions"),
+    ("GenerateRequest", "jsonSchema"),
+    // A rendered prompt inside the process looks like options of a generate call.
     ("GenerateActionOptions", "context"),
+    ("GenerateActionOptions", "metadata"),
 ];
 
 #[test]
@@ -95,9 +98,11 @@ impl Found {
             let tools = members.get("tools").and_then(Value::as_array);
             if has("sessionId") || has("artifacts") || has("custom") {
                 self.check::<SessionState>("SessionState", value);
-            } else if !has("model") && tools.is_some_and(|tools| tools.iter().all(Value::is_object))
-            {
-                self.check::<GenerateRequest>("GenerateRequest", value);
+            } else if tools.is_some_and(|tools| tools.iter().all(Value::is_object)) {
+                // With a model as well it is a prompt that the tools API is to write.
+                if !has("model") {
+                    self.check::<GenerateRequest>("GenerateRequest", value);
+                }
             } else {
                 self.check::<GenerateActionOptions>("GenerateActionOptions", value);
             }
