@@ -11,13 +11,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Some((suite, scenarios)) if suite == "core" => scenarios,
         Some((suite, _)) => bail!("there is no benchmark suite `{suite}`; there is `core`"),
     };
-    let mut command = tools::cargo([
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "oxikit-bench-core",
-        "--",
-    ]);
+    let mut command =
+        tools::cargo(["run", "--quiet", "--release", "--package", "oxikit-bench-core", "--"]);
     tools::run(command.args(scenarios))
 }

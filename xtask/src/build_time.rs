@@ -47,10 +47,7 @@ fn cpu_of_children() -> Result<Duration> {
     let fields: Vec<&str> = fields.split_whitespace().collect();
     // cutime and cstime, fields 16 and 17 of proc_pid_stat(5).
     let ticks = |field: usize| -> Result<u64> { Ok(fields[field - 3].parse()?) };
-    let per_second: u64 = tools::read(std::process::Command::new("getconf").arg("CLK_TCK"))?
-        .trim()
-        .parse()?;
-    Ok(Duration::from_millis(
-        (ticks(16)? + ticks(17)?) * 1000 / per_second,
-    ))
+    let per_second: u64 =
+        tools::read(std::process::Command::new("getconf").arg("CLK_TCK"))?.trim().parse()?;
+    Ok(Duration::from_millis((ticks(16)? + ticks(17)?) * 1000 / per_second))
 }

@@ -44,10 +44,7 @@ mod tests {
     #[test]
     fn the_closing_lines_are_the_suites() {
         let output = "running 3/4 of it\nhandlebars failed: x\nhandlebars 170/171 99.4 %\npicoschema 12/12 100 %\n\n";
-        assert_eq!(
-            suite_lines(output),
-            ["handlebars 170/171 99.4 %", "picoschema 12/12 100 %"]
-        );
+        assert_eq!(suite_lines(output), ["handlebars 170/171 99.4 %", "picoschema 12/12 100 %"]);
         assert!(suite_lines("nothing").is_empty());
     }
 }

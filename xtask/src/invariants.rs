@@ -38,10 +38,7 @@ pub(crate) fn run() -> Result<String> {
     wrong.extend(manifests(&members)?);
     wrong.extend(texts(&files)?);
     for (path, lines) in long_files(&files)? {
-        println!(
-            "note: {} has {lines} lines; is there a second subject inside?",
-            path.display()
-        );
+        println!("note: {} has {lines} lines; is there a second subject inside?", path.display());
     }
     if !wrong.is_empty() {
         bail!("{}", wrong.join("; "));
@@ -57,22 +54,14 @@ fn rooms(page: &str) -> Vec<Room> {
             return None;
         };
         let [name] = <[String; 1]>::try_from(in_backticks(name)).ok()?;
-        let room = Room {
-            name,
-            may_use: in_backticks(may_use),
-            without: in_backticks(without),
-        };
+        let room = Room { name, may_use: in_backticks(may_use), without: in_backticks(without) };
         room.name.starts_with("oxikit").then_some(room)
     });
     rows.collect()
 }
 
 fn in_backticks(text: &str) -> Vec<String> {
-    text.split('`')
-        .skip(1)
-        .step_by(2)
-        .map(str::to_owned)
-        .collect()
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 /// Every library crate has a row and uses only what its row names; nobody uses
@@ -82,10 +71,7 @@ fn layers(rooms: &[Room], members: &[Package]) -> Vec<String> {
     let ours: BTreeSet<&str> = members.iter().map(|member| &*member.name).collect();
     for (position, room) in rooms.iter().enumerate() {
         if !ours.contains(&*room.name) {
-            wrong.push(format!(
-                "ARCHITECTURE.md lists `{}`, which is not there",
-                room.name
-            ));
+            wrong.push(format!("ARCHITECTURE.md lists `{}`, which is not there", room.name));
         }
         // Only downwards: what a row names stands above it on the page.
         let above: Vec<_> = rooms[..position].iter().map(|room| &*room.name).collect();
@@ -100,20 +86,14 @@ fn layers(rooms: &[Room], members: &[Package]) -> Vec<String> {
     }
     for member in members.iter().filter(|member| member.is_library()) {
         let Some(room) = rooms.iter().find(|room| room.name == member.name) else {
-            wrong.push(format!(
-                "`{}` is missing from the table of ARCHITECTURE.md",
-                member.name
-            ));
+            wrong.push(format!("`{}` is missing from the table of ARCHITECTURE.md", member.name));
             continue;
         };
         for dependency in &member.dependencies {
             // Tests may look upwards.
             let is_ours = ours.contains(&*dependency.name) && !dependency.is_dev;
             if is_ours && !room.may_use.contains(&dependency.name) {
-                wrong.push(format!(
-                    "`{}` must not use `{}`",
-                    member.name, dependency.name
-                ));
+                wrong.push(format!("`{}` must not use `{}`", member.name, dependency.name));
             }
         }
     }
@@ -121,10 +101,7 @@ fn layers(rooms: &[Room], members: &[Package]) -> Vec<String> {
         for (dependency, owner) in ONLY {
             let names = |list: &[metadata::Dependency]| list.iter().any(|d| d.name == dependency);
             if member.name != owner && names(&member.dependencies) {
-                wrong.push(format!(
-                    "`{}` names `{dependency}`; only `{owner}` may",
-                    member.name
-                ));
+                wrong.push(format!("`{}` names `{dependency}`; only `{owner}` may", member.name));
             }
         }
     }
@@ -144,10 +121,8 @@ fn without(rooms: &[Room]) -> Result<Vec<String>> {
             "--prefix=none",
             "--format={p}",
         ]))?;
-        let below: BTreeSet<&str> = tree
-            .lines()
-            .filter_map(|line| line.split(' ').next())
-            .collect();
+        let below: BTreeSet<&str> =
+            tree.lines().filter_map(|line| line.split(' ').next()).collect();
         for banned in &room.without {
             if below.contains(&**banned) {
                 wrong.push(format!("`{}` builds with `{banned}`", room.name));
@@ -174,10 +149,7 @@ fn manifests(members: &[Package]) -> Result<Vec<String>> {
             wrong.push(format!("`{}` is not under Apache-2.0", member.name));
         }
         if member.rust_version.is_none() || member.rust_version != *rust_version {
-            wrong.push(format!(
-                "`{}` states another Rust version, or none",
-                member.name
-            ));
+            wrong.push(format!("`{}` states another Rust version, or none", member.name));
         }
     }
     Ok(wrong)
@@ -238,16 +210,12 @@ fn long_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, usize)>> {
     let mut long = Vec::new();
     for path in files {
         let is_source = path.extension().is_some_and(|extension| {
-            ["rs", "ts", "svelte"]
-                .iter()
-                .any(|known| extension == *known)
+            ["rs", "ts", "svelte"].iter().any(|known| extension == *known)
         });
         let is_test = path.components().any(|part| part.as_os_str() == "tests")
             || path.file_name().is_some_and(|name| name == "tests.rs");
         if is_source && !is_test {
-            let lines = std::fs::read_to_string(tools::root().join(path))?
-                .lines()
-                .count();
+            let lines = std::fs::read_to_string(tools::root().join(path))?.lines().count();
             if lines > LONG_FILE {
                 long.push((path.clone(), lines));
             }
@@ -277,10 +245,7 @@ mod tests {
             dir: tools::root().join("crates").join(name),
             dependencies: dependencies
                 .iter()
-                .map(|name| metadata::Dependency {
-                    name: (*name).to_owned(),
-                    is_dev: false,
-                })
+                .map(|name| metadata::Dependency { name: (*name).to_owned(), is_dev: false })
                 .collect(),
             bins: Vec::new(),
             is_ours: true,
@@ -294,10 +259,7 @@ mod tests {
         assert_eq!(rooms[1].may_use, ["oxikit-wire"]);
         assert_eq!(rooms[1].without, ["axum", "hyper"]);
 
-        let fine = [
-            member("oxikit-wire", &["serde"]),
-            member("oxikit-core", &["oxikit-wire"]),
-        ];
+        let fine = [member("oxikit-wire", &["serde"]), member("oxikit-core", &["oxikit-wire"])];
         assert_eq!(layers(&rooms, &fine), Vec::<String>::new());
     }
 

@@ -46,15 +46,10 @@ pub(crate) fn run() -> Result<String> {
     if !wrong.is_empty() {
         bail!("{} (the rules are in deny.toml)", wrong.join("; "));
     }
-    let twice: Vec<_> = versions
-        .iter()
-        .map(|(name, versions)| format!("{name} {}", versions.join(" ")))
-        .collect();
+    let twice: Vec<_> =
+        versions.iter().map(|(name, versions)| format!("{name} {}", versions.join(" "))).collect();
     println!("note: more than one version of {}", twice.join(", "));
-    Ok(format!(
-        "{crates} crates allowed, {} of them in more than one version",
-        versions.len()
-    ))
+    Ok(format!("{crates} crates allowed, {} of them in more than one version", versions.len()))
 }
 
 impl Rules {
@@ -72,10 +67,7 @@ impl Rules {
     /// Whether an SPDX expression can be met with what is allowed.
     fn allow(&self, expression: &str) -> Result<bool> {
         // The slash is the old way to write `OR`.
-        let spaced = expression
-            .replace('(', " ( ")
-            .replace(')', " ) ")
-            .replace('/', " OR ");
+        let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
         let mut rest = words.as_slice();
         let allowed = self.any(&mut rest)?;
@@ -118,9 +110,7 @@ impl Rules {
 }
 
 fn next<'a>(words: &mut &[&'a str]) -> Result<&'a str> {
-    let (first, rest) = words
-        .split_first()
-        .context("a licence expression ends too early")?;
+    let (first, rest) = words.split_first().context("a licence expression ends too early")?;
     *words = rest;
     Ok(first)
 }
@@ -137,21 +127,14 @@ fn take(words: &mut &[&str], word: &str) -> bool {
 fn array<'a>(toml: &'a str, table: &str, name: &str) -> Result<&'a str> {
     let missing = || format!("deny.toml has no `{name}` in `{table}`");
     let (_, table) = toml.split_once(table).with_context(missing)?;
-    let (_, value) = table
-        .split_once(&format!("\n{name} = ["))
-        .with_context(missing)?;
+    let (_, value) = table.split_once(&format!("\n{name} = [")).with_context(missing)?;
     let (value, _) = value.split_once("\n]").with_context(missing)?;
     Ok(value)
 }
 
 fn strings(array: &str) -> Vec<String> {
-    let lines = array
-        .lines()
-        .map(|line| line.split('#').next().unwrap_or(""));
-    lines
-        .filter_map(|line| line.split('"').nth(1))
-        .map(str::to_owned)
-        .collect()
+    let lines = array.lines().map(|line| line.split('#').next().unwrap_or(""));
+    lines.filter_map(|line| line.split('"').nth(1)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -41,15 +41,8 @@ The chores of this repository.
 Under CI=true nothing may be skipped. CARGO_TARGET_DIR is honoured.";
 
 /// The names that the README may tell people to type.
-pub(crate) const COMMANDS: [&str; 7] = [
-    "test",
-    "conformance",
-    "interop",
-    "bench",
-    "invariants",
-    "licences",
-    "build-time",
-];
+pub(crate) const COMMANDS: [&str; 7] =
+    ["test", "conformance", "interop", "bench", "invariants", "licences", "build-time"];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -41,31 +41,19 @@ impl Package {
 
 /// All packages, ours and others. The lock file must be up to date.
 pub(crate) fn packages() -> Result<Vec<Package>> {
-    let json = tools::read(&mut tools::cargo([
-        "metadata",
-        "--format-version=1",
-        "--locked",
-    ]))?;
+    let json = tools::read(&mut tools::cargo(["metadata", "--format-version=1", "--locked"]))?;
     parse(&serde_json::from_str(&json)?)
 }
 
 /// Our own packages.
 pub(crate) fn members() -> Result<Vec<Package>> {
-    let json = tools::read(&mut tools::cargo([
-        "metadata",
-        "--format-version=1",
-        "--no-deps",
-    ]))?;
+    let json = tools::read(&mut tools::cargo(["metadata", "--format-version=1", "--no-deps"]))?;
     parse(&serde_json::from_str(&json)?)
 }
 
 /// Where cargo puts what it builds.
 pub(crate) fn target_dir() -> Result<PathBuf> {
-    let json = tools::read(&mut tools::cargo([
-        "metadata",
-        "--format-version=1",
-        "--no-deps",
-    ]))?;
+    let json = tools::read(&mut tools::cargo(["metadata", "--format-version=1", "--no-deps"]))?;
     let json: Value = serde_json::from_str(&json)?;
     Ok(text(&json, "target_directory")?.into())
 }
@@ -106,9 +94,7 @@ fn dependency(dependency: &Value) -> Result<Dependency> {
 }
 
 fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str> {
-    object[name]
-        .as_str()
-        .with_context(|| format!("cargo's metadata has no `{name}` here"))
+    object[name].as_str().with_context(|| format!("cargo's metadata has no `{name}` here"))
 }
 
 fn list<'a>(object: &'a Value, name: &str) -> &'a [Value] {

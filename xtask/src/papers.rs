@@ -21,9 +21,7 @@ pub(crate) fn run() -> Result<String> {
     for page in &pages {
         let text = std::fs::read_to_string(tools::root().join(page))?;
         for link in links(&text) {
-            let target = tools::root()
-                .join(page.parent().unwrap_or(Path::new("")))
-                .join(link);
+            let target = tools::root().join(page.parent().unwrap_or(Path::new(""))).join(link);
             if !target.exists() {
                 wrong.push(format!("{} links to {link}", page.display()));
             }
@@ -39,10 +37,8 @@ pub(crate) fn run() -> Result<String> {
 fn readme() -> Result<Vec<String>> {
     let read = |path: &str| std::fs::read_to_string(tools::root().join(path));
     let readme = read("README.md")?;
-    let bins: BTreeSet<String> = metadata::members()?
-        .into_iter()
-        .flat_map(|member| member.bins)
-        .collect();
+    let bins: BTreeSet<String> =
+        metadata::members()?.into_iter().flat_map(|member| member.bins).collect();
     let mut wrong = commands(&readme, &bins);
     wrong.extend(long_examples(&readme));
     if !read("crates/oxikit/src/lib.rs")?.contains(r#"include_str!("../../../README.md")"#) {
@@ -130,10 +126,7 @@ mod tests {
         let long = "fn a() {}\n".repeat(13);
         assert_eq!(long_examples(&format!("```rust\n{long}```")).len(), 1);
         let hidden = "# fn a() {}\n".repeat(13);
-        assert_eq!(
-            long_examples(&format!("```rust\n{hidden}fn b() {{}}\n```")).len(),
-            0
-        );
+        assert_eq!(long_examples(&format!("```rust\n{hidden}fn b() {{}}\n```")).len(), 0);
         assert_eq!(long_examples(&format!("```text\n{long}```")).len(), 0);
     }
 }

@@ -38,34 +38,21 @@ const STEPS: [Step; 12] = [
     Step::quick("tests", tests),
     Step::slow("doc-tests", doc_tests),
     Step::slow("docs", docs),
-    Step::slow("conformance", || {
-        conformance::run(&[]).map(|suites| Passed(suites.join(", ")))
-    }),
+    Step::slow("conformance", || conformance::run(&[]).map(|suites| Passed(suites.join(", ")))),
     Step::slow("examples", || examples::run().map(Passed)),
 ];
 
 impl Step {
     const fn quick(name: &'static str, run: fn() -> Result<Verdict>) -> Self {
-        Self {
-            name,
-            is_slow: false,
-            is_gate: false,
-            run,
-        }
+        Self { name, is_slow: false, is_gate: false, run }
     }
 
     const fn slow(name: &'static str, run: fn() -> Result<Verdict>) -> Self {
-        Self {
-            is_slow: true,
-            ..Self::quick(name, run)
-        }
+        Self { is_slow: true, ..Self::quick(name, run) }
     }
 
     const fn gate(name: &'static str, run: fn() -> Result<Verdict>) -> Self {
-        Self {
-            is_gate: true,
-            ..Self::quick(name, run)
-        }
+        Self { is_gate: true, ..Self::quick(name, run) }
     }
 }
 
@@ -87,11 +74,8 @@ enum Outcome {
 /// Runs the steps with these names, or all.
 pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let is_quick = args.iter().any(|arg| arg == "--quick");
-    let names: Vec<&str> = args
-        .iter()
-        .map(String::as_str)
-        .filter(|arg| *arg != "--quick")
-        .collect();
+    let names: Vec<&str> =
+        args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
     for name in &names {
         if !STEPS.iter().any(|step| step.name == *name) {
             let known: Vec<_> = STEPS.iter().map(|step| step.name).collect();
@@ -126,11 +110,7 @@ fn run_step(step: &Step) -> Line {
     let result = judge((step.run)(), tools::is_ci());
     let time = began.elapsed();
     println!("=== {}: {} ({})", step.name, result.word(), seconds(time));
-    Line {
-        name: step.name,
-        time: Some(time),
-        result,
-    }
+    Line { name: step.name, time: Some(time), result }
 }
 
 /// Where nothing may be skipped, a skip is a failure.
@@ -157,20 +137,12 @@ fn summarise(lines: &[Line], time: Duration) -> ExitCode {
     };
     let failed = count("FAILED");
     println!("{} passed, {failed} failed", count("ok"));
-    if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 impl Line {
     fn not_run(name: &'static str, why: String) -> Self {
-        Self {
-            name,
-            time: None,
-            result: Outcome::NotRun(why),
-        }
+        Self { name, time: None, result: Outcome::NotRun(why) }
     }
 }
 
@@ -303,19 +275,13 @@ test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; fini
 noise 7 passed
 test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.25s
 ";
-        assert_eq!(
-            Count::of(output).to_string(),
-            "7 tests, 1 failed, 1 ignored"
-        );
+        assert_eq!(Count::of(output).to_string(), "7 tests, 1 failed, 1 ignored");
     }
 
     #[test]
     fn a_skip_is_a_failure_where_nothing_may_be_skipped() {
         let skip = || Ok(Skipped("no clippy".to_owned()));
-        assert_eq!(
-            judge(skip(), false),
-            Outcome::Skipped("no clippy".to_owned())
-        );
+        assert_eq!(judge(skip(), false), Outcome::Skipped("no clippy".to_owned()));
         assert_eq!(judge(skip(), true).word(), "FAILED");
     }
 }

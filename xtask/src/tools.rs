@@ -67,9 +67,7 @@ pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<(ExitStatus,
 
 /// Runs a quick program and answers its standard output, showing nothing.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {}", show(command)))?;
+    let output = command.output().with_context(|| format!("cannot start {}", show(command)))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         bail!("{} failed: {}", show(command), stderr.trim());
@@ -88,10 +86,7 @@ pub(crate) fn need_component(subcommand: &str, component: &str) -> Result<()> {
 }
 
 fn spawn(command: &mut Command) -> Result<Child> {
-    command
-        .stdin(Stdio::null())
-        .spawn()
-        .with_context(|| format!("cannot start {}", show(command)))
+    command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start {}", show(command)))
 }
 
 fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
@@ -104,10 +99,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
         if began.elapsed() > limit {
             stop(child.id());
             child.wait()?;
-            bail!(
-                "it did not end within {} s and was stopped",
-                limit.as_secs()
-            );
+            bail!("it did not end within {} s and was stopped", limit.as_secs());
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
@@ -120,17 +112,13 @@ fn stop(pid: u32) {
         stop(child);
     }
     // It may have ended by itself meanwhile.
-    _ = Command::new("kill")
-        .args(["-KILL", &pid.to_string()])
-        .status();
+    _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
 }
 
 fn children(pid: u32) -> Vec<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let list = std::fs::read_to_string(path).unwrap_or_default();
-    list.split_whitespace()
-        .filter_map(|id| id.parse().ok())
-        .collect()
+    list.split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
 fn succeed(command: &Command, status: ExitStatus) -> Result<()> {
@@ -142,9 +130,7 @@ fn succeed(command: &Command, status: ExitStatus) -> Result<()> {
 
 /// The command as one would type it.
 fn show(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     format!("`{}`", words.join(" "))
@@ -152,11 +138,7 @@ fn show(command: &Command) -> String {
 
 /// The files that git knows, relative to the root.
 pub(crate) fn tracked_files() -> Result<Vec<PathBuf>> {
-    let list = read(
-        Command::new("git")
-            .args(["ls-files", "-z"])
-            .current_dir(root()),
-    )?;
+    let list = read(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     // A file that was deleted and not committed yet is still listed.
     Ok(list
         .split_terminator('\0')
@@ -173,10 +155,7 @@ mod tests {
     fn a_program_that_hangs_is_stopped() {
         let mut command = Command::new("sleep");
         let error = tee(command.arg("60"), Duration::from_millis(20)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "it did not end within 0 s and was stopped"
-        );
+        assert_eq!(error.to_string(), "it did not end within 0 s and was stopped");
     }
 
     #[test]

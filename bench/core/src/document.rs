@@ -66,7 +66,7 @@ impl Document<String> {
         Self {
             id: "doc-4711".into(),
             title: "A document".into(),
-            sections: (0..21).map(section).collect(),
+            sections: (0..23).map(section).collect(),
         }
     }
 }

@@ -66,11 +66,17 @@ impl Unit {
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Self::Nanoseconds if value < 1000.0 => format!("{value:.0} ns"),
-            Self::Nanoseconds if value < 10_000.0 => format!("{:.2} µs", value / 1000.0),
+            Self::Nanoseconds if value < 10_000.0 => format!("{} µs", short(value / 1000.0, 2)),
             Self::Nanoseconds => format!("{:.0} µs", value / 1000.0),
-            Self::Megabytes => format!("{value:.1} MB"),
-            Self::Times => format!("{value:.2} ×"),
+            Self::Megabytes => format!("{} MB", short(value, 1)),
+            Self::Times => format!("{} ×", short(value, 2)),
             Self::Count(what) => format!("{value:.0} {what}"),
         }
     }
+}
+
+/// With so many digits after the point at most.
+fn short(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
