@@ -319,3 +319,31 @@ fn best<T>(
         .max_by_key(|(precision, _)| *precision)
         .map(|(_, resource)| resource)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn say(resource: ResourceBuilder, text: &'static str) -> Resource {
+        resource.handler(move |_: ResourceRequest| async move { Ok(text) })
+    }
+
+    #[tokio::test]
+    async fn the_resource_that_says_most_about_a_uri_is_meant() -> Result<()> {
+        let ai = Oxikit::builder().build();
+        ai.define_resource(say(Resource::template("file://{path}")?, "any file"));
+        ai.define_resource(say(Resource::template("file://docs/{path}")?, "a document"));
+        ai.define_resource(say(Resource::uri("file://docs/index"), "the index"));
+        for (uri, expected) in [
+            ("file://a", "any file"),
+            ("file://docs/a", "a document"),
+            ("file://docs/index", "the index"),
+        ] {
+            let parts = ai.resolve_resource(uri).await?;
+            assert_eq!(parts[0].as_text(), Some(expected), "{uri}");
+        }
+        let status = ai.resolve_resource("http://a").await.unwrap_err();
+        assert_eq!(status.to_string(), "NOT_FOUND: no resource has the URI `http://a`");
+        Ok(())
+    }
+}
