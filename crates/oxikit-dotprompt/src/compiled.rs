@@ -29,7 +29,6 @@ pub struct Compiled {
 
 /// What a prompt is rendered with.
 #[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
 pub struct RenderInput<'a> {
     /// The variables of the template.
     pub input: Option<&'a JsonObject>,

@@ -1,0 +1,205 @@
+//! Random templates, rendered by us and by the npm package `handlebars`.
+//!
+//! `OXIKIT_SEED` repeats a run, `OXIKIT_CASES` sets how many templates there are.
+
+use std::env;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use oxikit_dotprompt::{Environment, Limits, RenderInput};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::random::Random;
+use crate::suite::{Outcome, Places, Report};
+use crate::templates::{Sample, sample};
+
+const CASES: u64 = 10_000;
+
+/// What the reference made of a template.
+#[derive(Deserialize)]
+struct Answer {
+    plain: Rendered,
+    /// With every value printed before it is joined to the next one.
+    printed: Option<Rendered>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Rendered {
+    text: Option<String>,
+    error: Option<String>,
+}
+
+pub(crate) fn run(places: &Places) -> anyhow::Result<Outcome> {
+    let directory = places.here.join("oracle");
+    if let Err(why) = install(&directory) {
+        return Ok(Outcome::Skipped(format!("no Handlebars.js: {why:#}")));
+    }
+    let seed = number("OXIKIT_SEED")?.unwrap_or_else(clock);
+    let cases = number("OXIKIT_CASES")?.unwrap_or(CASES);
+    let only = number("OXIKIT_CASE")?;
+    let range = only.map_or(0..cases, |case| case..case + 1);
+    // Deep templates need more stack in debug builds than a test thread has.
+    let worker = std::thread::Builder::new().stack_size(64 << 20);
+    let report = worker.spawn(move || compare(&directory, seed, range))?;
+    match report.join() {
+        Ok(report) => Ok(Outcome::Ran(report?)),
+        Err(_) => bail!("the renderer panicked (seed {seed})"),
+    }
+}
+
+fn compare(
+    directory: &Path,
+    seed: u64,
+    cases: std::ops::Range<u64>,
+) -> anyhow::Result<Report> {
+    let mut node = Command::new("node")
+        .arg("render.mjs")
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start node")?;
+    let result = exchange(&mut node, seed, cases);
+    // Its input is closed by now, so it ends on its own.
+    node.wait()?;
+    result
+}
+
+fn exchange(node: &mut Child, seed: u64, cases: std::ops::Range<u64>) -> anyhow::Result<Report> {
+    let (Some(stdin), Some(stdout)) = (node.stdin.take(), node.stdout.take()) else {
+        bail!("node has no pipes");
+    };
+    let mut requests = BufWriter::new(stdin);
+    let mut answers = BufReader::new(stdout).lines();
+    let mut report = Report::default();
+    let mut added = 0;
+    for case in cases {
+        let sample = sample(&mut Random::of_case(seed, case));
+        let ours = render(&sample);
+        writeln!(requests, "{}", request(&sample, &ours))?;
+        requests.flush()?;
+        let line = answers.next().context("node ended early")??;
+        let answer: Answer = serde_json::from_str(&line)?;
+        match judge(&ours, &answer) {
+            Verdict::Same => report.pass(),
+            Verdict::SameButForAddition => {
+                added += 1;
+                report.pass();
+            }
+            Verdict::Different => {
+                report.fail(format!("case {case} of seed {seed}"), describe(&sample, &ours, &answer));
+            }
+        }
+    }
+    report.note = format!("seed {seed}, {added} with added numbers");
+    Ok(report)
+}
+
+enum Verdict {
+    Same,
+    /// The reference added adjacent numbers instead of printing them.
+    SameButForAddition,
+    Different,
+}
+
+fn judge(ours: &Result<String, String>, answer: &Answer) -> Verdict {
+    let ours = ours.as_ref().ok();
+    if ours == answer.plain.text.as_ref() {
+        return Verdict::Same;
+    }
+    match &answer.printed {
+        Some(printed) if ours == printed.text.as_ref() => Verdict::SameButForAddition,
+        _ => Verdict::Different,
+    }
+}
+
+fn render(sample: &Sample) -> Result<String, String> {
+    let mut limits = Limits::default();
+    // The reference has no limits; what never ends fails on both sides.
+    limits.partial_depth = 60;
+    limits.depth = 400;
+    let mut environment = Environment::new().limits(limits).helper("tag", tag);
+    for (name, source) in &sample.partials {
+        environment = environment.partial(name, source.as_str().unwrap_or_default());
+    }
+    let input = RenderInput::new(&sample.input).with_context(&sample.data);
+    environment
+        .compile_template(&sample.template)
+        .and_then(|template| template.render_text(&input))
+        .map_err(|error| error.to_string())
+}
+
+/// Shows what a helper is given; the oracle has the same one.
+fn tag(args: &[Value], hash: &oxikit_wire::JsonObject) -> Result<String, String> {
+    let environment = Environment::new()
+        .compile_template("{{json value}}")
+        .map_err(|error| error.to_string())?;
+    let show = |value: &Value| {
+        let input = json!({ "value": value });
+        let input = input.as_object().cloned().unwrap_or_default();
+        environment
+            .render_text(&RenderInput::new(&input))
+            .map_err(|error| error.to_string())
+    };
+    let mut parts = args.iter().map(show).collect::<Result<Vec<_>, _>>()?;
+    let mut keys: Vec<_> = hash.keys().collect();
+    keys.sort();
+    for key in keys {
+        parts.push(format!("{key}={}", show(&hash[key])?));
+    }
+    Ok(format!("<{}>", parts.join(" ")))
+}
+
+fn request(sample: &Sample, ours: &Result<String, String>) -> Value {
+    json!({
+        "template": sample.template,
+        "input": sample.input,
+        "data": sample.data,
+        "partials": sample.partials,
+        "ours": ours.as_ref().ok(),
+    })
+}
+
+fn describe(sample: &Sample, ours: &Result<String, String>, answer: &Answer) -> String {
+    let best = answer.printed.as_ref().unwrap_or(&answer.plain);
+    format!(
+        "template: {:?}\ninput: {}\ndata: {}\npartials: {}\n- expected: {:?} {}\n+ actual:   {ours:?}",
+        sample.template,
+        json!(sample.input),
+        json!(sample.data),
+        json!(sample.partials),
+        best.text,
+        best.error.as_deref().unwrap_or_default(),
+    )
+}
+
+fn install(directory: &Path) -> anyhow::Result<()> {
+    if directory.join("node_modules/handlebars").is_dir() {
+        return Ok(());
+    }
+    let output = Command::new("npm")
+        .args(["ci", "--no-audit", "--no-fund"])
+        .current_dir(directory)
+        .output()
+        .context("cannot start npm")?;
+    if !output.status.success() {
+        bail!("`npm ci` failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+fn number(variable: &str) -> anyhow::Result<Option<u64>> {
+    match env::var(variable) {
+        Ok(text) => Ok(Some(text.parse().with_context(|| format!("{variable} is no number"))?)),
+        Err(_) => Ok(None),
+    }
+}
+
+fn clock() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    Random::new(now.map_or(0, |now| now.as_nanos() as u64)).next() % 1_000_000
+}
