@@ -14,7 +14,7 @@ mod tests;
 use oxikit_core::Status;
 use serde_json::Value;
 
-pub(crate) use instructions::{inject_instructions, output_instructions_part};
+pub(crate) use instructions::inject_instructions;
 pub(crate) use stream::StreamParser;
 
 /// How an answer is asked for and read.
@@ -132,8 +132,8 @@ fn may_be(schema: &Value, name: &str) -> bool {
     match schema.get("type") {
         Some(Value::Array(types)) => types.iter().any(|one| one == name),
         Some(one) => one == name,
-        None => ["$ref", "oneOf", "anyOf", "allOf"]
-            .iter()
-            .any(|keyword| schema.get(keyword).is_some()),
+        None => {
+            ["$ref", "oneOf", "anyOf", "allOf"].iter().any(|keyword| schema.get(keyword).is_some())
+        }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn text(format: Format, schema: &Value) -> Option<String> {
 }
 
 /// The part that tells about the output.
-pub(crate) fn output_instructions_part(text: &str) -> Part {
+pub(super) fn output_instructions_part(text: &str) -> Part {
     Part::text(text).with_metadata("purpose", OUTPUT)
 }
 
@@ -58,11 +58,7 @@ pub(crate) fn inject_instructions(messages: &mut [Arc<Message>], text: &str) {
     let position = messages
         .iter()
         .position(|message| message.role == Role::System)
-        .or_else(|| {
-            messages
-                .iter()
-                .rposition(|message| message.role == Role::User)
-        });
+        .or_else(|| messages.iter().rposition(|message| message.role == Role::User));
     let Some(position) = position else {
         return;
     };

@@ -33,24 +33,15 @@ pub(super) fn parse_prefix(text: &str) -> Result<Parsed, Refusal> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;
     match value {
-        Read::Whole(value) => Ok(Parsed {
-            value,
-            is_complete: true,
-        }),
-        Read::CutOff(Some(value)) => Ok(Parsed {
-            value,
-            is_complete: false,
-        }),
+        Read::Whole(value) => Ok(Parsed { value, is_complete: true }),
+        Read::CutOff(Some(value)) => Ok(Parsed { value, is_complete: false }),
         Read::CutOff(None) => parser.refuse(),
     }
 }
 
 /// The value that the text begins with, if it is all there.
 pub(super) fn complete(text: &str) -> Option<Value> {
-    parse_prefix(text)
-        .ok()
-        .filter(|parsed| parsed.is_complete)
-        .map(|parsed| parsed.value)
+    parse_prefix(text).ok().filter(|parsed| parsed.is_complete).map(|parsed| parsed.value)
 }
 
 /// Something read, or what there was of it when the text ended.
@@ -222,9 +213,7 @@ impl<'t> Parser<'t> {
             return Ok(None);
         };
         if !(0xd800..0xdc00).contains(&high) {
-            return Ok(Some(
-                char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER),
-            ));
+            return Ok(Some(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER)));
         }
         let rest = &self.text[self.at..];
         if rest.len() < 2 && "\\u".starts_with(rest) {
@@ -372,18 +361,15 @@ fn number(token: &str) -> Option<Value> {
     if matches!(digits, "Infinity" | "NaN") {
         return Some(Value::Null);
     }
-    let hex = digits
-        .strip_prefix("0x")
-        .or_else(|| digits.strip_prefix("0X"));
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
     if let Some(hex) = hex {
         return hex_number(sign, hex);
     }
     let mut start = digits.bytes();
     let is_octal = start.next()? == b'0' && start.next().is_some_and(|next| next.is_ascii_digit());
     // Rust also reads `inf` and `infinity` as numbers.
-    let is_plain = digits
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    let is_plain =
+        digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     if is_octal || !is_plain {
         return None;
     }
@@ -414,9 +400,6 @@ fn hex_number(sign: &str, hex: &str) -> Option<Value> {
 }
 
 fn split_sign(token: &str) -> (&str, &str) {
-    let len = token
-        .bytes()
-        .take_while(|byte| b"+-".contains(byte))
-        .count();
+    let len = token.bytes().take_while(|byte| b"+-".contains(byte)).count();
     token.split_at(len.min(1))
 }

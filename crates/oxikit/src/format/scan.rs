@@ -106,11 +106,8 @@ impl LineScanner {
         if !matches!(self.line, Line::Object) {
             return None;
         }
-        let end = piece
-            .bytes()
-            .position(|byte| self.braces.step(byte) == Step::Closed);
-        self.object
-            .push_str(&piece[..end.map_or(piece.len(), |end| end + 1)]);
+        let end = piece.bytes().position(|byte| self.braces.step(byte) == Step::Closed);
+        self.object.push_str(&piece[..end.map_or(piece.len(), |end| end + 1)]);
         end?;
         self.line = Line::Done;
         json5::complete(&self.object)

@@ -6,15 +6,10 @@ use oxikit_wire::{Message, Part, PartKind, Role};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::instructions::output_instructions_part;
 use super::*;
 
-const ALL: [Format; 5] = [
-    Format::Text,
-    Format::Json,
-    Format::Array,
-    Format::Jsonl,
-    Format::Enum,
-];
+const ALL: [Format; 5] = [Format::Text, Format::Json, Format::Array, Format::Jsonl, Format::Enum];
 
 fn item() -> Value {
     json!({"type":"object","properties":{"a":{"type":"number"}},"required":["a"]})
@@ -26,10 +21,7 @@ fn list() -> Value {
 
 #[test]
 fn a_format_is_found_by_its_name_and_unknown_names_are_none() {
-    assert_eq!(
-        ALL.map(|format| Format::named(format.name())),
-        ALL.map(Some)
-    );
+    assert_eq!(ALL.map(|format| Format::named(format.name())), ALL.map(Some));
     assert_eq!(Format::named("zzz"), None);
     assert_eq!(Format::named("JSON"), None);
 }
@@ -38,11 +30,7 @@ fn a_format_is_found_by_its_name_and_unknown_names_are_none() {
 fn each_format_has_the_defaults_of_other_genkit_runtimes() {
     let defaults = ALL.map(|format| {
         let defaults = format.defaults();
-        (
-            defaults.content_type,
-            defaults.constrained,
-            defaults.default_instructions,
-        )
+        (defaults.content_type, defaults.constrained, defaults.default_instructions)
     });
     let expected = [
         ("text/plain", None, true),
@@ -83,11 +71,7 @@ fn instructions_are_those_of_other_genkit_runtimes() {
         ),
     );
     let words = "Output should be ONLY one of the following enum values. Do not output any additional information or add quotes.\n\nx\ny";
-    check(
-        Format::Enum,
-        &json!({"type":"string","enum":["x","y"]}),
-        Some(words),
-    );
+    check(Format::Enum, &json!({"type":"string","enum":["x","y"]}), Some(words));
     check(
         Format::Enum,
         &json!({"oneOf":[{"const":"x","description":"The first."},{"enum":["y"]}]}),
@@ -102,13 +86,8 @@ fn a_schema_of_the_wrong_type_is_an_invalid_argument() {
     #[track_caller]
     fn check(format: Format, schema: Value, message: Option<&str>) {
         let refused = format.check_schema(Some(&schema)).err();
-        let refused = refused
-            .as_ref()
-            .map(|status| (status.code(), status.message()));
-        assert_eq!(
-            refused,
-            message.map(|message| (StatusCode::InvalidArgument, message))
-        );
+        let refused = refused.as_ref().map(|status| (status.code(), status.message()));
+        assert_eq!(refused, message.map(|message| (StatusCode::InvalidArgument, message)));
     }
     let array = Some("the output format `array` needs a schema of an array");
     let jsonl = Some("the output format `jsonl` needs a schema of an array of objects");
@@ -118,17 +97,9 @@ fn a_schema_of_the_wrong_type_is_an_invalid_argument() {
     check(Format::Array, item(), array);
     check(Format::Array, json!({}), array);
     check(Format::Jsonl, list(), None);
-    check(
-        Format::Jsonl,
-        json!({"type":"array","items":{"oneOf":[item()]}}),
-        None,
-    );
+    check(Format::Jsonl, json!({"type":"array","items":{"oneOf":[item()]}}), None);
     check(Format::Jsonl, json!({"type":"array"}), jsonl);
-    check(
-        Format::Jsonl,
-        json!({"type":"array","items":{"type":"string"}}),
-        jsonl,
-    );
+    check(Format::Jsonl, json!({"type":"array","items":{"type":"string"}}), jsonl);
     check(Format::Jsonl, item(), jsonl);
     check(Format::Enum, json!({"type":"string"}), None);
     check(Format::Enum, json!({"type":"enum"}), None);
@@ -150,10 +121,7 @@ fn check_parse(format: Format, text: &str, expected: Value) {
 fn json_is_found_within_prose_fences_and_quotes() {
     let check = |text, expected| check_parse(Format::Json, text, expected);
     check(r#"{"a":1}"#, json!({"a":1}));
-    check(
-        "Sure!\n```json\n{\"a\": 1}\n```\nAnything else?",
-        json!({"a":1}),
-    );
+    check("Sure!\n```json\n{\"a\": 1}\n```\nAnything else?", json!({"a":1}));
     check(r#"a list: [1, 2] and {"b":3}"#, json!([1, 2]));
     check(r#"use "{x}" like {"a":1}"#, json!({"a":1}));
     check(r#"{see below} it's {"a":1}"#, json!({"a":1}));
@@ -169,21 +137,12 @@ fn json_is_found_within_prose_fences_and_quotes() {
 #[test]
 fn json_is_read_as_json5() {
     let check = |text, expected| check_parse(Format::Json, text, expected);
-    check(
-        "{a: 1, $b_2: 2, 'c d': 3,}",
-        json!({"a":1,"$b_2":2,"c d":3}),
-    );
+    check("{a: 1, $b_2: 2, 'c d': 3,}", json!({"a":1,"$b_2":2,"c d":3}));
     check("[1,2,]", json!([1, 2]));
     check("{/* one */a: 1 // two }\n, b: 2}", json!({"a":1,"b":2}));
     check("{\u{feff}\u{a0}ä\u{2028}: 'ö'}", json!({"ä":"ö"}));
-    check(
-        r#"['it\'s', "a\"b", 'a"b']"#,
-        json!(["it's", "a\"b", "a\"b"]),
-    );
-    check(
-        r#"["\b\f\n\r\t\v\0\x41\u00e4\/\q"]"#,
-        json!(["\u{8}\u{c}\n\r\t\u{b}\0Aä/q"]),
-    );
+    check(r#"['it\'s', "a\"b", 'a"b']"#, json!(["it's", "a\"b", "a\"b"]));
+    check(r#"["\b\f\n\r\t\v\0\x41\u00e4\/\q"]"#, json!(["\u{8}\u{c}\n\r\t\u{b}\0Aä/q"]));
     check("['one \\\ntwo \\\r\nthree']", json!(["one two three"]));
     check("[\"two\nlines\"]", json!(["two\nlines"]));
     check(
@@ -198,10 +157,7 @@ fn json_is_read_as_json5() {
         "[18446744073709551615, -9223372036854775808, 18446744073709551616]",
         json!([u64::MAX, i64::MIN, 18446744073709551616.0]),
     );
-    check(
-        "[NaN, Infinity, -Infinity, +NaN, 1e999]",
-        json!([null, null, null, null, null]),
-    );
+    check("[NaN, Infinity, -Infinity, +NaN, 1e999]", json!([null, null, null, null, null]));
     check("[true, false, null]", json!([true, false, null]));
     check(r#"{"a":1,"a":2}"#, json!({"a":2}));
     for wrong in [
@@ -322,12 +278,7 @@ fn an_array_stream_shows_what_each_chunk_completed() {
     check_stream(
         Format::Array,
         &["[{\"a\"", ":1},{\"a\":2},{\"", "a\":3}]", ""],
-        &[
-            Some(json!([])),
-            Some(json!([{"a":1},{"a":2}])),
-            Some(json!([{"a":3}])),
-            Some(json!([])),
-        ],
+        &[Some(json!([])), Some(json!([{"a":1},{"a":2}])), Some(json!([{"a":3}])), Some(json!([]))],
     );
 }
 
@@ -335,12 +286,7 @@ fn an_array_stream_shows_what_each_chunk_completed() {
 fn a_jsonl_stream_shows_each_object_once() {
     check_stream(
         Format::Jsonl,
-        &[
-            "{\"a\":1}",
-            "\n{\"a\":",
-            "2}\n",
-            "x {\"a\":9}\n{\"a\":3}\n{\"a\":4}",
-        ],
+        &["{\"a\":1}", "\n{\"a\":", "2}\n", "x {\"a\":9}\n{\"a\":3}\n{\"a\":4}"],
         &[
             Some(json!([{"a":1}])),
             Some(json!([])),
@@ -352,11 +298,7 @@ fn a_jsonl_stream_shows_each_object_once() {
 
 #[test]
 fn a_text_stream_shows_each_chunk_and_an_enum_stream_nothing() {
-    check_stream(
-        Format::Text,
-        &["ab", "c"],
-        &[Some(json!("ab")), Some(json!("c"))],
-    );
+    check_stream(Format::Text, &["ab", "c"], &[Some(json!("ab")), Some(json!("c"))]);
     check_stream(Format::Enum, &["ab", "c"], &[None, None]);
 }
 
@@ -378,17 +320,7 @@ fn values_nested_too_deep_are_not_found_and_do_no_harm() {
 #[test]
 fn reading_takes_time_in_proportion_to_the_text() {
     // Each was quadratic in some first draft; half a megabyte would take minutes.
-    for unit in [
-        "{/*}",
-        "{'}",
-        "{x}",
-        "[\"",
-        "{\"",
-        "\\",
-        "{\"a\":1}\n",
-        "[{",
-        "\\ud800",
-    ] {
+    for unit in ["{/*}", "{'}", "{x}", "[\"", "{\"", "\\", "{\"a\":1}\n", "[{", "\\ud800"] {
         let text = format!("[{}", unit.repeat(500_000 / unit.len()));
         let began = Instant::now();
         for format in ALL {
@@ -404,11 +336,8 @@ fn reading_takes_time_in_proportion_to_the_text() {
 
 #[test]
 fn instructions_go_to_the_first_system_message() {
-    let mut messages = shared([
-        Message::user("one"),
-        Message::system("two"),
-        Message::system("three"),
-    ]);
+    let mut messages =
+        shared([Message::user("one"), Message::system("two"), Message::system("three")]);
     inject_instructions(&mut messages, "say it");
     let expected = shared([
         Message::user("one"),
@@ -442,9 +371,7 @@ fn instructions_go_to_the_last_user_message_when_there_is_no_system_message() {
 #[test]
 fn instructions_take_the_place_that_is_kept_for_them() {
     let pending = || {
-        Part::new(PartKind::Empty)
-            .with_metadata("purpose", "output")
-            .with_metadata("pending", true)
+        Part::new(PartKind::Empty).with_metadata("purpose", "output").with_metadata("pending", true)
     };
     for place in 0..3 {
         let with = |part: Part| {
@@ -513,10 +440,7 @@ fn is_beginning_of(part: &Value, whole: &Value) -> bool {
         }
         (Value::Array(part), Value::Array(whole)) => {
             part.len() <= whole.len()
-                && part
-                    .iter()
-                    .zip(whole)
-                    .all(|(one, other)| is_beginning_of(one, other))
+                && part.iter().zip(whole).all(|(one, other)| is_beginning_of(one, other))
         }
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
         (Value::Number(_), Value::Number(_)) => true,
