@@ -12,10 +12,11 @@ import { createInterface } from "node:readline";
 
 const require = createRequire(import.meta.url);
 const Handlebars = require("handlebars");
-Handlebars.logger.log = () => {};
+// `{{log}}` would write between the answers.
+for (const level of ["debug", "info", "log", "warn", "error"]) console[level] = () => {};
 
 const helpers = {
-  json: (value, options) => JSON.stringify(value, null, options.hash.indent || 0),
+  json: (value, options) => JSON.stringify(value ?? null, null, options.hash.indent || 0),
   ifEquals(left, right, options) {
     return left === right ? options.fn(this) : options.inverse(this);
   },

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use oxikit_dotprompt::{Environment, Prompt, RenderInput};
@@ -126,7 +127,7 @@ fn render(
     let mut data = suite.data.clone();
     data.extend(test.data.clone());
     let object = |key: &str| data.get(key).and_then(Value::as_object);
-    let messages: Vec<Message> = list(&data, "messages")?;
+    let messages: Vec<Arc<Message>> = list(&data, "messages")?;
     let docs: Vec<Document> = list(&data, "docs")?;
     let input = RenderInput {
         input: object("input"),

@@ -117,12 +117,16 @@ fn judge(ours: &Result<String, String>, answer: &Answer) -> Verdict {
     }
 }
 
-fn render(sample: &Sample) -> Result<String, String> {
+pub(crate) fn environment() -> Environment {
     let mut limits = Limits::default();
     // The reference has no limits; what never ends fails on both sides.
     limits.partial_depth = 60;
     limits.depth = 400;
-    let mut environment = Environment::new().limits(limits).helper("tag", tag);
+    Environment::new().limits(limits).helper("tag", tag)
+}
+
+fn render(sample: &Sample) -> Result<String, String> {
+    let mut environment = environment();
     for (name, source) in &sample.partials {
         environment = environment.partial(name, source.as_str().unwrap_or_default());
     }
@@ -135,13 +139,13 @@ fn render(sample: &Sample) -> Result<String, String> {
 
 /// Shows what a helper is given; the oracle has the same one.
 fn tag(args: &[Value], hash: &oxikit_wire::JsonObject) -> Result<String, String> {
-    let environment = Environment::new()
+    let template = Environment::new()
         .compile_template("{{json value}}")
         .map_err(|error| error.to_string())?;
     let show = |value: &Value| {
         let input = json!({ "value": value });
         let input = input.as_object().cloned().unwrap_or_default();
-        environment
+        template
             .render_text(&RenderInput::new(&input))
             .map_err(|error| error.to_string())
     };

@@ -32,11 +32,16 @@ pub(crate) fn sample(random: &mut Random) -> Sample {
     let mut partials = JsonObject::new();
     for name in PARTIALS {
         if random.chance(85) {
-            let body = Writer::new(random, 2).whole();
+            let mut body = Writer::new(random, 2).whole();
+            // The reference would notice a broken partial only when it gets there.
+            if crate::oracle::environment().compile_template(&body).is_err() {
+                body = "broken".to_owned();
+            }
             partials.insert((*name).to_owned(), body.into());
         }
     }
-    let mut template = Writer::new(random, 4).whole();
+    let depth = 1 + random.below(4);
+    let mut template = Writer::new(random, depth).whole();
     if random.chance(12) {
         slip(random, &mut template);
     }
@@ -97,8 +102,10 @@ struct Writer<'r> {
     depth: usize,
     /// Block parameters in scope.
     params: Vec<String>,
-    /// Inline partials may have these names too.
+    /// Inline partials that were written so far.
     inlines: Vec<String>,
+    /// Whether an inline partial may have the name of a registered one.
+    may_override: bool,
 }
 
 impl<'r> Writer<'r> {
@@ -109,6 +116,7 @@ impl<'r> Writer<'r> {
             depth,
             params: Vec::new(),
             inlines: Vec::new(),
+            may_override: true,
         }
     }
 
@@ -118,7 +126,7 @@ impl<'r> Writer<'r> {
     }
 
     fn body(&mut self) {
-        for _ in 0..self.random.below(5) + usize::from(self.depth > 2) {
+        for _ in 0..self.random.below(4) + usize::from(self.depth > 2) {
             self.statement();
         }
     }
@@ -161,7 +169,10 @@ impl<'r> Writer<'r> {
     fn tag(&mut self, kind: &str, inner: &str) {
         let left = if self.random.chance(12) { "~" } else { "" };
         let right = if self.random.chance(12) { "~" } else { "" };
-        let space = self.random.pick(&["", "", " ", "\n"]);
+        let space = match inner.ends_with("--") {
+            true => "",
+            false => self.random.pick(&["", "", " ", "\n"]),
+        };
         self.out
             .push_str(&format!("{{{{{left}{kind}{inner}{space}{right}}}}}"));
     }
@@ -396,15 +407,19 @@ impl<'r> Writer<'r> {
         };
         let hash = self.hash();
         self.tag("#>", &format!(" {name}{hash}"));
+        // Whether the reference lets it win there depends on what ran before.
+        let outer = std::mem::replace(&mut self.may_override, false);
         if self.random.chance(30) {
             self.inline();
         }
         self.body();
+        self.may_override = outer;
         self.tag("/", &name);
     }
 
     fn inline(&mut self) {
-        let name = self.random.pick(&["i", "j", "p"]);
+        let names: &[&str] = if self.may_override { &["i", "j", "p"] } else { &["i", "j"] };
+        let name = self.random.pick(names);
         self.tag("#*", &format!("inline \"{name}\""));
         // The reference loses track of outer block parameters in here.
         let params = std::mem::take(&mut self.params);

@@ -50,7 +50,15 @@ impl Action {
             action_type: Some(kind.as_str().to_owned()),
             ..ActionDescriptor::default()
         };
-        ActionBuilder { kind, descriptor, input: None, output: None, init: None, stream: None }
+        ActionBuilder {
+            kind,
+            descriptor,
+            input: None,
+            output: None,
+            init: None,
+            stream: None,
+            listed_input: None,
+        }
     }
 
     /// What it is.
@@ -149,6 +157,7 @@ pub struct ActionBuilder {
     output: Option<Schema>,
     init: Option<Schema>,
     stream: Option<Schema>,
+    listed_input: Option<Schema>,
 }
 
 impl ActionBuilder {
@@ -173,6 +182,13 @@ impl ActionBuilder {
     /// Checks inputs by this schema instead of the type's.
     pub fn input_schema(mut self, schema: Schema) -> Self {
         self.input = Some(schema);
+        self
+    }
+
+    /// Lists this schema for inputs without checking by it, for an action that
+    /// completes its input before it checks.
+    pub fn listed_input_schema(mut self, schema: Schema) -> Self {
+        self.listed_input = Some(schema);
         self
     }
 
@@ -264,7 +280,7 @@ impl ActionBuilder {
         if let Some(metadata) = &mut descriptor.metadata {
             metadata.retain(|_, value| !value.is_null());
         }
-        descriptor.input_schema = json(input);
+        descriptor.input_schema = json(self.listed_input.or(input));
         descriptor.output_schema = json(output);
         descriptor.stream_schema = json(stream);
         descriptor.init_schema = json(init);

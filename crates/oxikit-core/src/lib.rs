@@ -66,7 +66,7 @@ pub use inputs::{InputSender, Inputs};
 pub use kind::ActionKind;
 pub use oxikit_wire::StatusCode;
 pub use payload::Payload;
-pub use registry::{ActionResolver, Registry};
+pub use registry::{ActionResolver, Registry, WeakRegistry};
 pub use run::{Canceller, Event, Run};
 pub use schema::{Schema, model_schema_of};
 pub use secret::Secret;

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use async_trait::async_trait;
 use oxikit_wire::ActionDescriptor;
@@ -30,6 +30,23 @@ pub trait ActionResolver: Send + Sync {
 /// All actions of an application. Cheap to clone; clones share everything.
 #[derive(Clone, Default)]
 pub struct Registry(Arc<Inner>);
+
+/// A [`Registry`] that is not kept alive by this handle.
+#[derive(Clone)]
+pub struct WeakRegistry(Weak<Inner>);
+
+impl WeakRegistry {
+    /// The registry, while somebody else holds it.
+    pub fn upgrade(&self) -> Option<Registry> {
+        self.0.upgrade().map(Registry)
+    }
+}
+
+impl fmt::Debug for WeakRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakRegistry")
+    }
+}
 
 #[derive(Default)]
 struct Inner {
@@ -161,6 +178,11 @@ impl Registry {
                 .clone()
         });
         state.downcast().expect("the key is the type of the value")
+    }
+
+    /// A handle that does not keep the application alive.
+    pub fn downgrade(&self) -> WeakRegistry {
+        WeakRegistry(Arc::downgrade(&self.0))
     }
 
     /// Sends all spans there from now on. Only the first call counts.

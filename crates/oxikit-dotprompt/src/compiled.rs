@@ -37,7 +37,7 @@ pub struct RenderInput<'a> {
     /// The `@` variables, such as `auth` for `@auth.email`.
     pub context: Option<&'a JsonObject>,
     /// The conversation so far.
-    pub messages: &'a [Message],
+    pub messages: &'a [Arc<Message>],
     /// Documents, for `@metadata.docs`.
     pub docs: &'a [Document],
 }
@@ -47,7 +47,7 @@ pub struct RenderInput<'a> {
 #[non_exhaustive]
 pub struct Rendered {
     /// The messages, with the conversation so far in its place.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Arc<Message>>,
     /// The prompt's resolved metadata.
     pub metadata: Arc<Metadata>,
 }
@@ -78,7 +78,7 @@ impl<'a> RenderInput<'a> {
 
     /// The conversation so far.
     #[must_use]
-    pub fn with_messages(self, messages: &'a [Message]) -> Self {
+    pub fn with_messages(self, messages: &'a [Arc<Message>]) -> Self {
         Self { messages, ..self }
     }
 

@@ -1,12 +1,14 @@
 //! Pieces of a rendered template to messages.
 
+use std::sync::Arc;
+
 use oxikit_wire::{Message, Part, PartKind, Role};
 
 use crate::handlebars::{Piece, js_trim};
 
 /// Builds the messages of a prompt and puts `history` where the template
 /// asked for it, else before a last user message, else at the end.
-pub(crate) fn assemble(pieces: Vec<Piece>, history: &[Message]) -> Vec<Message> {
+pub(crate) fn assemble(pieces: Vec<Piece>, history: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut draft = Draft { messages: Vec::new(), role: Role::User, parts: Vec::new() };
     let mut is_placed = false;
     for piece in pieces {
@@ -35,7 +37,7 @@ pub(crate) fn assemble(pieces: Vec<Piece>, history: &[Message]) -> Vec<Message> 
 }
 
 struct Draft {
-    messages: Vec<Message>,
+    messages: Vec<Arc<Message>>,
     role: Role,
     parts: Vec<Part>,
 }
@@ -46,14 +48,14 @@ impl Draft {
     fn start(&mut self, role: Role) {
         let parts = std::mem::take(&mut self.parts);
         if !parts.is_empty() {
-            self.messages.push(Message::new(self.role, parts));
+            self.messages.push(Arc::new(Message::new(self.role, parts)));
         }
         self.role = role;
     }
 }
 
-fn as_history(message: &Message) -> Message {
-    message.clone().with_metadata("purpose", "history")
+fn as_history(message: &Arc<Message>) -> Arc<Message> {
+    Arc::new(Message::clone(message).with_metadata("purpose", "history"))
 }
 
 fn media(url: String, content_type: Option<String>) -> Part {

@@ -60,6 +60,14 @@ impl Builder {
         self
     }
 
+    /// Loads the prompt files below this directory, and again when one changes;
+    /// see [`Oxikit::load_prompts`].
+    #[must_use]
+    pub fn prompt_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.prompt_dir = Some(directory.into());
+        self
+    }
+
     /// Makes the application.
     pub fn build(self) -> Oxikit {
         let ai = Oxikit { registry: Registry::default() };
@@ -70,6 +78,11 @@ impl Builder {
         }
         if let Some(name) = self.default_model {
             ai.registry.set_value("defaultModel", "defaultModel", json!({ "name": name }));
+        }
+        if let Some(directory) = self.prompt_dir
+            && let Err(status) = ai.load_prompts(directory)
+        {
+            tracing::error!(%status, "no prompts are loaded");
         }
         ai
     }

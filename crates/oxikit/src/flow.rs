@@ -39,11 +39,7 @@ impl Oxikit {
     ) -> Flow<H::In, H::Out, H::Chunk> {
         let action = Action::builder(ActionKind::Flow, name).handler(function);
         self.registry().register(action.clone());
-        Flow {
-            action,
-            registry: self.registry().clone(),
-            types: PhantomData,
-        }
+        Flow { action, registry: self.registry().clone(), types: PhantomData }
     }
 }
 
@@ -61,11 +57,7 @@ where
     /// Runs the flow and reads its chunks on the way.
     pub fn stream(&self, input: In) -> Result<FlowStream<Out, Chunk>> {
         let run = self.action.start(self.call(input))?;
-        Ok(FlowStream {
-            run,
-            output: None,
-            types: PhantomData,
-        })
+        Ok(FlowStream { run, output: None, types: PhantomData })
     }
 
     fn call(&self, input: In) -> Call {
@@ -128,11 +120,7 @@ where
 
 impl<In, Out, Chunk> Clone for Flow<In, Out, Chunk> {
     fn clone(&self) -> Self {
-        Self {
-            action: self.action.clone(),
-            registry: self.registry.clone(),
-            types: PhantomData,
-        }
+        Self { action: self.action.clone(), registry: self.registry.clone(), types: PhantomData }
     }
 }
 

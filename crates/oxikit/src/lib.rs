@@ -46,17 +46,18 @@ pub use oxikit_wire::{
     RetrieveResponse, Score, Scores,
 };
 pub use plugin::Plugin;
+pub use prompt::{Prompt, PromptBuilder, PromptDirectory, PromptExt};
 pub use rerank::{RerankCall, Reranker};
 pub use resource::{Resource, ResourceBuilder, ResourceContent, ResourceRequest};
-pub use retrieve::{IndexCall, Indexer, RetrieveCall, Retriever, RetrieverBuilder};
+pub use retrieve::{IndexCall, Indexer, RetrievalExt, RetrieveCall, Retriever, RetrieverBuilder};
 pub use tool::{Tool, ToolBuilder, ToolContext, interrupt, respond_to, restart_of};
 pub use vector_store::{MemoryVectorStore, MemoryVectorStoreOptions};
 
 /// What most programs need: `use oxikit::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        ActionContext, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part, Result,
-        ResultExt, Status, StatusCode, Tool, ToolContext, interrupt, respond_to, restart_of, tool,
+        ActionContext, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part, Prompt, PromptExt, Result,
+        ResultExt, RetrievalExt, Status, StatusCode, Tool, ToolContext, interrupt, respond_to, restart_of, tool,
     };
     pub use schemars::JsonSchema;
     pub use serde::{Deserialize, Serialize};

@@ -120,7 +120,7 @@ fn pieces(content: &[Part]) -> Vec<GenerateResponseChunk> {
     let mut chunks: Vec<_> = content
         .iter()
         .filter_map(Part::as_text)
-        .flat_map(|text| text.split_inclusive([' ', '\n', ',', ':']))
+        .flat_map(words)
         .map(GenerateResponseChunk::text)
         .collect();
     let others: Vec<_> = content.iter().filter(|part| !is_text(part)).collect();
@@ -129,6 +129,27 @@ fn pieces(content: &[Part]) -> Vec<GenerateResponseChunk> {
         chunks.push(GenerateResponseChunk::from(others));
     }
     chunks
+}
+
+/// The words of a text, each with the white space behind it. Compact JSON is cut
+/// after commas and colons.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, char)) = chars.next() {
+        let is_followed_by_space = chars.peek().is_some_and(|(_, next)| next.is_whitespace());
+        let is_end = char.is_whitespace() || matches!(char, ',' | ':');
+        if is_end && !is_followed_by_space {
+            let end = at + char.len_utf8();
+            words.push(&text[start..end]);
+            start = end;
+        }
+    }
+    if start < text.len() {
+        words.push(&text[start..]);
+    }
+    words
 }
 
 /// Counts characters, and words for tokens.

@@ -1,13 +1,13 @@
 //! Retrievers find documents, indexers keep them to be found.
 
 use futures_util::future::BoxFuture;
-use oxikit_core::{Action, ActionKind, Call, Handler, Registry, Result, Schema, Status};
+use oxikit_core::{Action, ActionKind, Call, Context, Handler, Registry, Result, Schema, Status};
 use oxikit_wire::{Document, IndexRequest, JsonObject, RetrieveRequest, RetrieveResponse};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::answer::answering;
-use crate::{Oxikit, lookup};
+use crate::{EmbedCall, Oxikit, RerankCall, lookup};
 
 /// Finds the documents that fit a query. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -123,7 +123,7 @@ impl RetrieverBuilder {
 
 impl Oxikit {
     /// Defines a retriever. The function takes a [`RetrieveRequest`], and if it
-    /// wants it, the [`Context`](crate::Context); it answers the documents, best first, as
+    /// wants it, the [`Context`]; it answers the documents, best first, as
     /// `Vec<Document>` or as a [`RetrieveResponse`].
     ///
     /// ```
@@ -151,7 +151,7 @@ impl Oxikit {
     }
 
     /// Defines an indexer. The function takes an [`IndexRequest`], and if it
-    /// wants it, the [`Context`](crate::Context); it answers `()` when the documents are kept.
+    /// wants it, the [`Context`]; it answers `()` when the documents are kept.
     pub fn define_indexer<H, Args>(&self, name: impl Into<String>, function: H) -> Indexer
     where
         H: Handler<Args, In = IndexRequest, Out = ()>,
@@ -193,6 +193,76 @@ impl Oxikit {
                 options: None,
             },
         }
+    }
+}
+
+/// What an action's code can look up from its [`Context`], in the application
+/// that the action belongs to.
+///
+/// ```
+/// use oxikit::prelude::*;
+/// use oxikit::offline_embedder;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let ai = Oxikit::builder().build();
+/// ai.define_embedder(offline_embedder());
+/// ai.define_memory_vector_store("facts", "offline/embed");
+/// ai.index("facts", ["Snails have teeth.", "Honey does not spoil."]).await?;
+///
+/// let look_up = ai.define_flow("lookUp", |question: String, ctx: Context| async move {
+///     let found = ctx.retrieve("facts", question).k(1).await?;
+///     Ok(found[0].to_text())
+/// });
+/// assert_eq!(look_up.run("Do snails bite?".to_owned()).await?, "Snails have teeth.");
+/// # Ok(()) }
+/// ```
+pub trait RetrievalExt {
+    /// As [`Oxikit::embed`].
+    fn embed(&self, embedder: impl AsRef<str>, document: impl Into<Document>) -> EmbedCall;
+
+    /// As [`Oxikit::retrieve`].
+    fn retrieve(&self, retriever: impl AsRef<str>, query: impl Into<Document>) -> RetrieveCall;
+
+    /// As [`Oxikit::index`].
+    fn index<D: Into<Document>>(
+        &self,
+        indexer: impl AsRef<str>,
+        documents: impl IntoIterator<Item = D>,
+    ) -> IndexCall;
+
+    /// As [`Oxikit::rerank`].
+    fn rerank<D: Into<Document>>(
+        &self,
+        reranker: impl AsRef<str>,
+        query: impl Into<Document>,
+        documents: impl IntoIterator<Item = D>,
+    ) -> RerankCall;
+}
+
+impl RetrievalExt for Context {
+    fn embed(&self, embedder: impl AsRef<str>, document: impl Into<Document>) -> EmbedCall {
+        Oxikit::of(self.registry()).embed(embedder, document)
+    }
+
+    fn retrieve(&self, retriever: impl AsRef<str>, query: impl Into<Document>) -> RetrieveCall {
+        Oxikit::of(self.registry()).retrieve(retriever, query)
+    }
+
+    fn index<D: Into<Document>>(
+        &self,
+        indexer: impl AsRef<str>,
+        documents: impl IntoIterator<Item = D>,
+    ) -> IndexCall {
+        Oxikit::of(self.registry()).index(indexer, documents)
+    }
+
+    fn rerank<D: Into<Document>>(
+        &self,
+        reranker: impl AsRef<str>,
+        query: impl Into<Document>,
+        documents: impl IntoIterator<Item = D>,
+    ) -> RerankCall {
+        Oxikit::of(self.registry()).rerank(reranker, query, documents)
     }
 }
 

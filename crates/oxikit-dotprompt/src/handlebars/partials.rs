@@ -68,13 +68,7 @@ impl<'a> Renderer<'a, '_> {
         if partial.hash.is_empty() {
             return Ok(context);
         }
-        let mut members: Vec<(Rc<str>, Val<'a>)> = Vec::with_capacity(partial.hash.len());
-        for (key, expr) in &partial.hash {
-            let value = self.expr(scope, expr)?;
-            if !members.iter().any(|(known, _)| **known == **key) {
-                members.push((key.as_str().into(), value));
-            }
-        }
+        let mut members = self.hash_values(scope, &partial.hash)?;
         // The reference builds the object from the last argument to the first.
         members.reverse();
         Ok(Val::extended(context, members))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::ast::{Block, Call, Expr, Literal, Mustache, Node, Path, Program};
+use super::ast::{Block, Call, Expr, Hash, Literal, Mustache, Node, Path, Program};
 use super::builtin::Builtin;
 use super::output::{Output, Piece};
 use super::scope::{Env, Frame, Layer, Scope, Variables};
@@ -262,15 +262,33 @@ impl<'a> Renderer<'a, '_> {
         for param in &call.params {
             args.push(self.expr(scope, param)?.to_json());
         }
-        let mut hash = Map::new();
-        for (key, expr) in &call.hash {
-            hash.insert(key.clone(), self.expr(scope, expr)?.to_json());
-        }
+        let hash: Map<String, Value> = self
+            .hash_values(scope, &call.hash)?
+            .into_iter()
+            .map(|(key, value)| (key.to_string(), value.to_json()))
+            .collect();
         let made = helper(&args, &hash).map_err(|message| {
             let message = format!("helper `{}` failed: {message}", call.name());
             Error::render(call.position, message)
         })?;
         Ok(Val::made(made))
+    }
+
+    /// `key=value` arguments: the first of a name counts, and a literal
+    /// `undefined` is as good as none.
+    pub(crate) fn hash_values(
+        &mut self,
+        scope: &Scope<'a>,
+        hash: &Hash,
+    ) -> Result<Vec<(Rc<str>, Val<'a>)>> {
+        let mut values: Vec<(Rc<str>, Val<'a>)> = Vec::with_capacity(hash.len());
+        for (index, (key, expr)) in hash.iter().enumerate() {
+            let is_repeated = hash[..index].iter().any(|(earlier, _)| earlier == key);
+            if !is_repeated && !matches!(expr, Expr::Literal(Literal::Undefined)) {
+                values.push((key.as_str().into(), self.expr(scope, expr)?));
+            }
+        }
+        Ok(values)
     }
 
     /// Looks a path up; what is missing is undefined.

@@ -6,7 +6,9 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use oxikit_core::{Action, ActionContext, Context, Emitter, Payload, Result, Schema, Status};
+use oxikit_core::{
+    Action, ActionContext, Context, Emitter, Payload, Result, Schema, Status, Step, StepKind,
+};
 use oxikit_wire::{
     Document, GenerateActionOptions, GenerateResponse, GenerateResponseChunk, Instructions,
     JsonObject, Message, MiddlewareRef, OutputOptions, Part, ResumeOptions, Role, ToolChoice,
@@ -60,6 +62,10 @@ impl ModelRef {
     #[must_use]
     pub fn version(self, version: impl Into<String>) -> Self {
         self.option("version", version.into())
+    }
+
+    pub(crate) fn into_parts(self) -> (String, Option<JsonObject>) {
+        (self.name, self.config)
     }
 
     /// Sets one member of the configuration.
@@ -323,13 +329,24 @@ impl<T> Generate<T> {
         GenerateStream::new(self.run(out), chunks, format)
     }
 
-    /// The options that the loop gets.
-    pub(crate) async fn into_options(mut self) -> Result<GenerateActionOptions> {
+    /// Renders the prompt and answers the options that the loop would get, as
+    /// `/util/generate` takes them.
+    pub async fn render(mut self) -> Result<GenerateActionOptions> {
         self.resolve().await?;
         Ok(self.options)
     }
 
-    async fn run(mut self, out: Emitter<GenerateResponseChunk>) -> Result<GenerateResponse> {
+    /// Runs the call; one that begins with a prompt is a step of that name.
+    async fn run(self, out: Emitter<GenerateResponseChunk>) -> Result<GenerateResponse> {
+        let Some(name) = self.prompt_source.as_ref().map(|source| source.name.clone()) else {
+            return self.run_resolved(out).await;
+        };
+        let registry = self.ai.registry().clone();
+        let step = Step::new(StepKind::Dotprompt, &name).in_registry(&registry);
+        step.run(|_| self.run_resolved(out)).await
+    }
+
+    async fn run_resolved(mut self, out: Emitter<GenerateResponseChunk>) -> Result<GenerateResponse> {
         self.resolve().await?;
         let (ai, options) = (self.ai, self.options);
         run_loop(ai, options, self.middleware, self.tools, self.context, out).await
@@ -341,8 +358,9 @@ impl<T> Generate<T> {
             return Err(mistake);
         }
         if let Some(source) = self.prompt_source.take() {
+            let history = std::mem::take(&mut self.options.messages);
             let context = self.context.clone().or_else(|| Some(Context::current()?.data().clone()));
-            let rendered = source.render(&self.ai, context.unwrap_or_default()).await?;
+            let rendered = source.render(&self.ai, context.unwrap_or_default(), history).await?;
             self.options = overlay(rendered, std::mem::take(&mut self.options));
         }
         let options = &mut self.options;
@@ -437,7 +455,6 @@ pub(super) async fn run_loop(
 
 /// What a prompt says, with what the caller says on top.
 fn overlay(mut base: GenerateActionOptions, over: GenerateActionOptions) -> GenerateActionOptions {
-    base.messages.extend(over.messages);
     base.config = match (base.config, over.config) {
         (Some(Value::Object(mut base)), Some(Value::Object(over))) => {
             base.extend(over);

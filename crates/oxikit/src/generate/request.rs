@@ -13,17 +13,27 @@ use crate::{Oxikit, tool};
 
 /// The request that a model gets for these options.
 pub(crate) fn build(options: &GenerateActionOptions, tools: &[Action]) -> Result<GenerateRequest> {
+    let mut request = without_instructions(options, tools)?;
+    if let Some(output) = &options.output
+        && let Some(text) = instructions(format_of(output), output)
+    {
+        inject_instructions(&mut request.messages, &text);
+    }
+    Ok(request)
+}
+
+/// The same, before the format is explained in words.
+pub(crate) fn without_instructions(
+    options: &GenerateActionOptions,
+    tools: &[Action],
+) -> Result<GenerateRequest> {
     let output = options.output.clone().unwrap_or_default();
     let format = format_of(&output);
-    let mut messages = options.messages.clone();
     if let Some(format) = format {
         format.check_schema(output.json_schema.as_ref())?;
     }
-    if let Some(text) = instructions(format, &output) {
-        inject_instructions(&mut messages, &text);
-    }
     Ok(GenerateRequest {
-        messages,
+        messages: options.messages.clone(),
         config: options.config.clone(),
         tools: Some(tools.iter().map(tool::definition).collect()),
         tool_choice: options.tool_choice,

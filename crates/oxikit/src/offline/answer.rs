@@ -128,14 +128,15 @@ impl<'r> Turn<'r> {
 
     fn plain_text(&self, request: &GenerateRequest) -> String {
         let mut text = format!("This is {DEMO_MODEL}: no model was asked.");
-        for response in &self.responses {
+        for (at, response) in self.responses.iter().enumerate() {
             let output = match &response.output {
                 None | Some(Value::Null) => "nothing".to_owned(),
                 Some(Value::String(output)) => output.clone(),
                 Some(output) => output.to_string(),
             };
             let output = shortened(&output);
-            text.push_str(&format!(" The tool `{}` answered: {output}", response.name));
+            let begin = if at == 0 { " The" } else { "; the" };
+            text.push_str(&format!("{begin} tool `{}` answered: {output}", response.name));
         }
         if self.responses.is_empty() {
             text.push_str(&match self.said.as_str() {

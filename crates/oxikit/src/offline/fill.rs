@@ -27,13 +27,20 @@ pub(super) fn fill(schema: &Value, hints: &Hints) -> Value {
         Err(_) => true,
     };
     let mut first = None;
+    let mut was_endless = false;
     for plan in plans() {
         let hints = if plan.use_hints { hints.clone() } else { Hints::default() };
-        let value = Filler::new(schema, hints, plan).value(schema, "text", 0);
-        match value {
+        let mut filler = Filler::new(schema, hints, plan);
+        match filler.value(schema, "text", 0) {
             Some(value) if is_valid(&value) => return value,
             value => first = first.or(value),
         }
+        // With everything and with little: a third attempt ends no sooner.
+        let is_endless = filler.budget == 0;
+        if is_endless && was_endless && !plan.optional {
+            break;
+        }
+        was_endless |= is_endless;
     }
     first.unwrap_or(Value::Null)
 }

@@ -145,7 +145,7 @@ fn it_says_what_the_tools_answered() {
     };
     check_text(
         &request,
-        "This is offline/demo: no model was asked. The tool `add` answered: 3 The tool `note` answered: kept The tool `done` answered: nothing",
+        "This is offline/demo: no model was asked. The tool `add` answered: 3; the tool `note` answered: kept; the tool `done` answered: nothing",
     );
 
     request.tool_choice = Some(ToolChoice::Required);
@@ -234,15 +234,13 @@ async fn it_streams_word_by_word_and_counts_what_it_used() {
     let words = [
         "This ",
         "is ",
-        "offline/demo:",
-        " ",
+        "offline/demo: ",
         "no ",
         "model ",
         "was ",
         "asked. ",
         "You ",
-        "said:",
-        " ",
+        "said: ",
         "hello ",
         "there",
     ];
@@ -263,6 +261,15 @@ async fn it_streams_word_by_word_and_counts_what_it_used() {
         ..GenerateResponse::default()
     };
     assert_eq!(response, expected);
+}
+
+#[test]
+fn an_answer_is_cut_into_words_that_make_up_the_whole() {
+    let check = |text, expected: &[&str]| assert_eq!(words(text), expected);
+    check("", &[]);
+    check("one", &["one"]);
+    check("one, two:\n three ", &["one, ", "two:\n ", "three "]);
+    check(r#"{"a":1,"b":"ä b"}"#, &[r#"{"a":"#, "1,", r#""b":"#, r#""ä "#, r#"b"}"#]);
 }
 
 #[tokio::test]

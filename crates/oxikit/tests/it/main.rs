@@ -1,7 +1,10 @@
 //! Integration tests of the library.
 
-mod generate;
 mod evaluate;
+mod generate;
+mod middleware;
+mod offline;
 mod operation;
+mod prompt;
 mod resource;
 mod retrieval;

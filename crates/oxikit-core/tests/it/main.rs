@@ -1,0 +1,16 @@
+//! What `Action`, `Run`, `Status`, `Registry` and the ports promise.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod bidi;
+mod calls;
+mod cancellation;
+mod nesting;
+mod panics;
+mod proven;
+mod recorder;
+mod refusals;
+mod registry;
+mod schemas;
+mod spans;
+mod status;
+mod streams;

@@ -1,0 +1,252 @@
+//! Traces, compared with what official runtimes record.
+
+use std::path::{Path, PathBuf};
+
+use oxikit_core::{
+    Action, ActionContext, ActionKind, Call, Context, Emitter, Inputs, Payload, Registry,
+    SpanStatus, Status, Step, StepKind,
+};
+use oxikit_wire::JsonObject;
+use serde_json::{Value, json};
+
+use crate::recorder::Recorder;
+
+/// The attributes of a span, as recorded in a file of the specification.
+fn recorded(file: &str, name: &str) -> Option<Value> {
+    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let spec = std::env::var_os("OXIKIT_SPEC").map_or_else(beside_workspace, PathBuf::from);
+    let path = spec.join("wire/telemetry").join(file);
+    let Ok(text) = std::fs::read(&path) else {
+        eprintln!("not compared with {}: it is not there", path.display());
+        return None;
+    };
+    let trace: Value = serde_json::from_slice(&text).unwrap();
+    let spans = trace["spans"].as_object().unwrap();
+    let span = spans.values().find(|span| span["displayName"] == name).unwrap();
+    Some(span["attributes"].clone())
+}
+
+#[track_caller]
+fn check(recorder: &Recorder, file: &str, name: &str, expected: Value) {
+    if let Some(recorded) = recorded(file, name) {
+        assert_eq!(recorded, expected, "the test does not say what was recorded");
+    }
+    assert_eq!(Value::Object(recorder.one(name).attributes), expected);
+}
+
+fn labels(labels: Value) -> JsonObject {
+    labels.as_object().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_flow_with_a_step_a_caller_and_labels() {
+    let (recorder, registry) = Recorder::new();
+    let greet = Action::builder(ActionKind::Flow, "greet").handler(
+        |input: Value, ctx: Context| async move {
+            let text = format!("Hi {} (auth)", input["name"].as_str().unwrap_or_default());
+            ctx.step("compose", async { Ok(json!({ "text": text })) }).await
+        },
+    );
+    let context = ActionContext::default().with("auth", json!({"uid":"u1"})).with("tenant", "t1");
+    let call = Call::new(json!({"name":"Ada"}))
+        .with_context(context)
+        .with_labels(labels(json!({"genkitx:env":"dev"})))
+        .in_registry(&registry);
+    greet.run(call).await.unwrap();
+
+    let file = "stored-trace.greet.json";
+    check(
+        &recorder,
+        file,
+        "greet",
+        json!({
+            "genkit:type":"action","genkit:metadata:subtype":"flow","genkit:key":"/flow/greet","genkitx:env":"dev",
+            "genkit:name":"greet","genkit:isRoot":true,"genkit:path":"/{greet,t:flow}",
+            "genkit:metadata:context":"{\"auth\":\"<redacted>\",\"tenant\":\"t1\"}",
+            "genkit:input":"{\"name\":\"Ada\"}","genkit:output":"{\"text\":\"Hi Ada (auth)\"}","genkit:state":"success",
+        }),
+    );
+    check(
+        &recorder,
+        file,
+        "compose",
+        json!({
+            "genkit:type":"flowStep","genkit:name":"compose","genkit:path":"/{greet,t:flow}/{compose,t:flowStep}",
+            "genkit:output":"{\"text\":\"Hi Ada (auth)\"}","genkit:state":"success",
+        }),
+    );
+    let (root, step) = (recorder.one("greet"), recorder.one("compose"));
+    assert_eq!(step.parent_span_id, Some(root.span_id));
+    assert_eq!((root.parent_span_id, step.trace_id), (None, root.trace_id));
+    assert!(root.start <= step.start && step.end <= root.end);
+    assert_eq!(root.status, SpanStatus::Ok);
+}
+
+#[tokio::test]
+async fn a_flow_that_fails() {
+    let (recorder, registry) = Recorder::new();
+    let boom = Action::builder(ActionKind::Flow, "boom")
+        .handler(|_: u32| async { Err::<(), _>(Status::internal("kaboom")) });
+    boom.run(Call::new(1u32).in_registry(&registry)).await.unwrap_err();
+    check(
+        &recorder,
+        "stored-trace.boom-error.json",
+        "boom",
+        json!({
+            "genkit:type":"action","genkit:metadata:subtype":"flow","genkit:key":"/flow/boom","genkit:name":"boom",
+            "genkit:isRoot":true,"genkit:path":"/{boom,t:flow}","genkit:input":"1","genkit:state":"error",
+            "genkit:isFailureSource":true,
+        }),
+    );
+    assert_eq!(recorder.one("boom").status, SpanStatus::Error("kaboom".into()));
+}
+
+#[tokio::test]
+async fn a_bidirectional_flow() {
+    let (recorder, registry) = Recorder::new();
+    let echo = Action::builder(ActionKind::Flow, "bidiEcho").bidi(
+        |_: Value, mut inputs: Inputs<String>, _: Context, _: Emitter<String>| async move {
+            let mut count = 0;
+            while inputs.next().await?.is_some() {
+                count += 1;
+            }
+            Ok(json!({ "count": count }))
+        },
+    );
+    let call = Call::new("a").with_init(Payload::of(json!({"prefix":"x"}))).in_registry(&registry);
+    echo.run(call).await.unwrap();
+    check(
+        &recorder,
+        "stored-trace.bidiEcho.json",
+        "bidiEcho",
+        json!({
+            "genkit:type":"action","genkit:metadata:subtype":"flow","genkit:key":"/flow/bidiEcho",
+            "genkit:name":"bidiEcho","genkit:isRoot":true,"genkit:path":"/{bidiEcho,t:flow}","genkit:input":"\"a\"",
+            "genkit:init":"{\"prefix\":\"x\"}","genkit:output":"{\"count\":1}","genkit:state":"success",
+        }),
+    );
+}
+
+#[tokio::test]
+async fn actions_below_a_flow_say_their_kind_at_the_end_of_the_path() {
+    let (recorder, registry) = Recorder::new();
+    registry.register(Action::builder(ActionKind::Tool, "add").handler(
+        |input: Value| async move {
+            Ok(input["a"].as_i64().unwrap_or(0) + input["b"].as_i64().unwrap_or(0))
+        },
+    ));
+    let flow = Action::builder(ActionKind::Flow, "genFlow").handler(
+        |_: String, ctx: Context| async move {
+            Step::new(StepKind::Util, "generate")
+                .below(&ctx)
+                .run(|ctx| async move {
+                    ctx.registry().run("/tool/add", Call::new(json!({"a":2,"b":3}))).await
+                })
+                .await
+        },
+    );
+    flow.run(Call::new("use-tool please").in_registry(&registry)).await.unwrap();
+    check(
+        &recorder,
+        "stored-trace.genFlow-with-tool.json",
+        "add",
+        json!({
+            "genkit:type":"action","genkit:metadata:subtype":"tool","genkit:key":"/tool/add","genkit:name":"add",
+            "genkit:path":"/{genFlow,t:flow}/{generate,t:util}/{add,t:action,s:tool}","genkit:input":"{\"a\":2,\"b\":3}",
+            "genkit:output":"5","genkit:state":"success",
+        }),
+    );
+    let generate = recorder.one("generate");
+    assert_eq!(generate.attributes["genkit:path"], "/{genFlow,t:flow}/{generate,t:util}");
+    assert_eq!(recorder.one("add").parent_span_id, Some(generate.span_id));
+}
+
+#[tokio::test]
+async fn an_agent_at_the_root_is_an_action_on_its_path() {
+    let (recorder, registry) = Recorder::new();
+    let agent = Action::builder(ActionKind::Agent, "customAgent").handler(
+        |(): (), ctx: Context| async move {
+            ctx.set_attribute("genkit:metadata:agent:sessionId", "s1");
+            ctx.step("runTurn-1", async { Ok(()) }).await
+        },
+    );
+    agent.run(Call::empty().in_registry(&registry)).await.unwrap();
+    let (root, turn) = (recorder.one("customAgent"), recorder.one("runTurn-1"));
+    assert_eq!(root.attributes["genkit:path"], "/{customAgent,t:action}");
+    assert_eq!(root.attributes["genkit:metadata:agent:sessionId"], "s1");
+    assert_eq!(turn.attributes["genkit:path"], "/{customAgent,t:action}/{runTurn-1,t:flowStep}");
+}
+
+#[tokio::test]
+async fn only_the_innermost_failing_span_is_the_source() {
+    let (recorder, registry) = Recorder::new();
+    let outer =
+        Action::builder(ActionKind::Flow, "outer").handler(|(): (), ctx: Context| async move {
+            // A failure that was dealt with has a source of its own.
+            let handled =
+                ctx.step("handled", async { Err::<(), _>(Status::internal("first")) }).await;
+            assert!(handled.is_err());
+            let inner = Action::builder(ActionKind::Tool, "inner")
+                .handler(|(): ()| async { Err::<(), _>(Status::not_found("second")) });
+            ctx.step("middle", async move { inner.run(Call::empty()).await }).await
+        });
+    outer.run(Call::empty().in_registry(&registry)).await.unwrap_err();
+    let is_source = |name| recorder.one(name).attributes.get("genkit:isFailureSource").cloned();
+    assert_eq!(is_source("handled"), Some(json!(true)));
+    assert_eq!(is_source("inner"), Some(json!(true)));
+    assert_eq!((is_source("middle"), is_source("outer")), (None, None));
+    assert_eq!(recorder.one("outer").status, SpanStatus::Error("second".into()));
+}
+
+#[tokio::test]
+async fn a_span_begins_with_what_is_known_then() {
+    let (recorder, registry) = Recorder::new();
+    let action = Action::builder(ActionKind::Flow, "x").handler(|(): ()| async { Ok(1) });
+    let run = action.start(Call::empty().in_registry(&registry)).unwrap();
+    let started = recorder.started();
+    assert_eq!((started.len(), started[0].span_id, started[0].end), (1, run.span_id(), None));
+    assert!(!started[0].attributes.contains_key("genkit:state"));
+    run.output().await.unwrap();
+    assert!(recorder.one("x").end.is_some());
+}
+
+#[tokio::test]
+async fn long_attributes_are_cut_with_a_mark() {
+    let (recorder, registry) = Recorder::new();
+    let action = Action::builder(ActionKind::Flow, "long").handler(
+        |input: String, ctx: Context| async move {
+            ctx.set_attribute("own", "y".repeat(300 * 1024));
+            Ok(input)
+        },
+    );
+    let text = "ä".repeat(200 * 1024);
+    action.run(Call::new(text).in_registry(&registry)).await.unwrap();
+    let span = recorder.one("long");
+    for name in ["genkit:input", "genkit:output", "own"] {
+        let value = span.attributes[name].as_str().unwrap();
+        assert!(value.len() < 257 * 1024, "{name} has {} bytes", value.len());
+        assert!(value.ends_with("bytes in all]"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn without_an_exporter_nothing_is_written() {
+    let registry = Registry::default();
+    let action =
+        Action::builder(ActionKind::Flow, "x").handler(|(): (), ctx: Context| async move {
+            ctx.set_attribute("a", 1);
+            Ok(ctx.registry().exporter().is_none())
+        });
+    let output = action.run(Call::empty().in_registry(&registry)).await.unwrap();
+    assert!(output.parse::<bool>().unwrap());
+}
+
+#[tokio::test]
+async fn only_the_first_exporter_counts() {
+    let (recorder, registry) = Recorder::new();
+    let (other, _) = Recorder::new();
+    registry.set_exporter(other.clone());
+    let action = Action::builder(ActionKind::Flow, "x").handler(|(): ()| async { Ok(1) });
+    action.run(Call::empty().in_registry(&registry)).await.unwrap();
+    assert_eq!((recorder.ended().len(), other.ended().len()), (1, 0));
+}
