@@ -138,8 +138,7 @@ impl Range {
     /// The n-th number that comes to mind.
     fn pick(&self, n: usize) -> Option<f64> {
         let n = n as f64;
-        let step =
-            self.step.unwrap_or(1.0).max(if self.is_integer { f64::MIN_POSITIVE } else { 0.0 });
+        let step = self.step.unwrap_or(1.0);
         let up = |from: f64, by: f64| (from / step).ceil() * step + by * step;
         let down = |from: f64, by: f64| (from / step).floor() * step - by * step;
         let low = self.low.unwrap_or(f64::NEG_INFINITY);
