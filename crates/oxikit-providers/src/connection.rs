@@ -1,0 +1,178 @@
+//! Where a provider is and how it is reached.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use oxikit::{Result, Secret, Status, StatusCode};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use rig_core::error::ProviderError;
+
+use crate::failure::status_of;
+use crate::http::Http;
+use crate::key::KeySource;
+
+/// The longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest wait for the first byte, and between two: models may think for
+/// a while.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The settings that all providers share. Clones share the HTTP client.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    /// The namespace of the provider's actions.
+    pub(crate) name: String,
+    pub(crate) base_url: String,
+    pub(crate) key: KeySource,
+    pub(crate) timeout: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) headers: HeaderMap,
+    /// Made at the first call: it reads the machine's certificates.
+    pub(crate) client: Arc<OnceLock<Result<reqwest::Client>>>,
+}
+
+/// All that one call needs.
+pub(crate) struct Link {
+    pub(crate) provider: String,
+    pub(crate) base_url: String,
+    pub(crate) key: Option<Secret<String>>,
+    pub(crate) http: Http,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        base_url: impl Into<String>,
+        key: KeySource,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            base_url: base_url.into(),
+            key,
+            timeout: IDLE_TIMEOUT,
+            connect_timeout: CONNECT_TIMEOUT,
+            headers: HeaderMap::new(),
+            client: Arc::default(),
+        }
+    }
+
+    /// Gets ready for a call with this key or the connection's own.
+    pub(crate) fn link(&self, key: Option<Secret<String>>) -> Result<Link> {
+        let key = match key {
+            Some(key) => Some(key),
+            None => self.key.find(&self.name)?,
+        };
+        let client = self.client.get_or_init(|| self.build_client()).clone()?;
+        Ok(Link {
+            provider: self.name.clone(),
+            base_url: self.base_url.trim_end_matches('/').to_owned(),
+            key,
+            http: Http { client, idle: self.timeout, headers: Arc::new(self.headers.clone()) },
+        })
+    }
+
+    fn build_client(&self) -> Result<reqwest::Client> {
+        reqwest::Client::builder()
+            .user_agent(concat!("oxikit/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.connect_timeout)
+            // A redirect would carry the key to another place.
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| {
+                Status::new(StatusCode::Internal, "cannot make an HTTP client").caused_by(error)
+            })
+    }
+
+    pub(crate) fn set_header(&mut self, name: &'static str, value: &str) {
+        // A value that is not legal in a header would be refused by every call;
+        // leaving it out says so at least in the log.
+        match HeaderValue::from_str(value) {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                self.headers.insert(HeaderName::from_static(name), value);
+            }
+            Err(_) => tracing::warn!(name, "header left out: its value is not legal"),
+        }
+    }
+}
+
+impl Link {
+    /// The key as rig takes it; empty if there is none.
+    pub(crate) fn key(&self) -> &str {
+        self.key.as_ref().map_or("", |key| key.expose())
+    }
+
+    /// What an error of this call is to the caller.
+    pub(crate) fn failure(&self, error: ProviderError) -> Status {
+        status_of(&self.provider, self.key.as_ref(), error)
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("name", &self.name)
+            .field("base_url", &self.base_url)
+            .field("key", &self.key)
+            .field("timeout", &self.timeout)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The builder methods that all providers share.
+macro_rules! connection_methods {
+    () => {
+        /// Calls the provider at this address instead of its own.
+        #[must_use]
+        pub fn base_url(mut self, url: impl Into<String>) -> Self {
+            self.connection.base_url = url.into();
+            self
+        }
+
+        /// Uses this key instead of one from the environment.
+        #[must_use]
+        pub fn api_key(mut self, key: impl Into<String>) -> Self {
+            let key = oxikit::Secret::new(key.into());
+            self.connection.key = $crate::key::KeySource::Given(key);
+            self
+        }
+
+        /// The longest wait for the first byte of an answer, and between two;
+        /// two minutes if not set. A long answer that keeps coming is not cut.
+        #[must_use]
+        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.connection.timeout = timeout;
+            self
+        }
+
+        /// The longest wait for a connection; ten seconds if not set. Has no
+        /// effect on an [`http_client`](Self::http_client) of your own.
+        #[must_use]
+        pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.connection.connect_timeout = timeout;
+            self.connection.client = Default::default();
+            self
+        }
+
+        /// Sends through this client, with its proxy, certificates and connect
+        /// timeout. Let it not follow redirects: they would carry the key along.
+        #[must_use]
+        pub fn http_client(mut self, client: reqwest::Client) -> Self {
+            self.connection.client = std::sync::Arc::new(Ok(client).into());
+            self
+        }
+
+        /// Sends this header with every call.
+        ///
+        /// # Panics
+        /// If the name is not a lower-case header name.
+        #[must_use]
+        pub fn header(mut self, name: &'static str, value: &str) -> Self {
+            self.connection.set_header(name, value);
+            self
+        }
+    };
+}
+pub(crate) use connection_methods;

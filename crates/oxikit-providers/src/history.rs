@@ -1,0 +1,126 @@
+//! The conversation, as rig sends it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use oxikit::wire::{PartKind, ToolResponse};
+use oxikit::{Message, Part, Result, Role, Status};
+use rig_core::message::{CallId, Message as Sent, ToolResult, ToolResultContent, UserContent};
+
+use crate::media;
+use crate::native::{call_id, not_for_models, to_assistant, tool_name};
+
+/// Messages as rig sends them; those that hold nothing are left out.
+pub(crate) fn convert(messages: &[Arc<Message>]) -> Result<Vec<Sent>> {
+    let mut calls = Calls::default();
+    let mut history = Vec::with_capacity(messages.len());
+    for message in messages {
+        match message.role {
+            Role::System => history.extend(system(message)?),
+            Role::Model => {
+                calls.learn(message);
+                history.extend(to_assistant(message)?.map(Sent::Assistant));
+            }
+            Role::User | Role::Tool => history.extend(user(message, &calls)?),
+        }
+    }
+    Ok(history)
+}
+
+/// The ids of the tool requests so far, by `ref`: a response has to carry the
+/// very id that its request had.
+#[derive(Default)]
+struct Calls(HashMap<String, CallId>);
+
+impl Calls {
+    fn learn(&mut self, message: &Message) {
+        for part in &message.content {
+            if let PartKind::ToolRequest(request) = &part.kind {
+                let reference = request.reference.as_ref().unwrap_or(&request.name);
+                self.0.insert(reference.clone(), call_id(part, request));
+            }
+        }
+    }
+
+    fn id_for(&self, response: &ToolResponse) -> CallId {
+        let reference = response.reference.as_ref().unwrap_or(&response.name);
+        let known = self.0.get(reference).cloned();
+        known.unwrap_or_else(|| CallId::from_wire(reference))
+    }
+}
+
+fn system(message: &Message) -> Result<Option<Sent>> {
+    let mut content = String::new();
+    for part in &message.content {
+        match &part.kind {
+            PartKind::Text(text) => content.push_str(text),
+            PartKind::Data(data) => content.push_str(&data.to_string()),
+            PartKind::Empty => {}
+            _ => {
+                return Err(Status::invalid_argument("a system message may hold only text"));
+            }
+        }
+    }
+    Ok((!content.is_empty()).then(|| Sent::system(content)))
+}
+
+fn user(message: &Message, calls: &Calls) -> Result<Option<Sent>> {
+    let mut content = Vec::with_capacity(message.content.len());
+    for part in &message.content {
+        content.push(match &part.kind {
+            // Providers refuse text that is empty.
+            PartKind::Text(text) if text.is_empty() => continue,
+            PartKind::Empty => continue,
+            PartKind::Text(text) | PartKind::Reasoning(text) => UserContent::text(text),
+            PartKind::Data(data) => UserContent::text(data.to_string()),
+            PartKind::Media(media) => media::user_content(media)?,
+            PartKind::ToolResponse(response) => {
+                UserContent::ToolResult(tool_result(response, calls)?)
+            }
+            PartKind::ToolRequest(_) => {
+                return Err(Status::invalid_argument(
+                    "only a message of the model may hold tool requests",
+                ));
+            }
+            PartKind::Custom(_) => return Err(not_for_models("custom")),
+            PartKind::Resource(_) => return Err(not_for_models("resource")),
+        });
+    }
+    Ok((!content.is_empty()).then_some(Sent::User { content }))
+}
+
+fn tool_result(response: &ToolResponse, calls: &Calls) -> Result<ToolResult> {
+    let mut content = Vec::new();
+    match &response.output {
+        Some(serde_json::Value::String(text)) => content.push(ToolResultContent::text(text)),
+        Some(value) => content.push(ToolResultContent::json(value.clone())),
+        None => {}
+    }
+    for part in response.content.iter().flatten() {
+        content.extend(tool_content(part)?);
+    }
+    if content.is_empty() {
+        // A tool that returned nothing has answered all the same.
+        content.push(ToolResultContent::text(""));
+    }
+    Ok(ToolResult {
+        call: calls.id_for(response),
+        name: tool_name(&response.name)?,
+        content,
+        is_error: false,
+    })
+}
+
+fn tool_content(part: &Part) -> Result<Option<ToolResultContent>> {
+    Ok(Some(match &part.kind {
+        PartKind::Text(text) => ToolResultContent::text(text),
+        PartKind::Data(data) => ToolResultContent::json(data.clone()),
+        PartKind::Media(media) => ToolResultContent::Image(media::picture(media)?),
+        PartKind::Empty => return Ok(None),
+        _ => {
+            return Err(Status::invalid_argument(
+                "a tool's answer may hold only text, data and pictures",
+            ));
+        }
+    }))
+}

@@ -1,0 +1,125 @@
+//! What a model answered, as Genkit says it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use oxikit::Part;
+use oxikit::wire::{FinishReason, GenerateResponse, JsonObject, Usage};
+use rig_core::completion::{CompletionResponse, FinishReason as SentReason, Usage as SentUsage};
+use rig_core::message::AssistantContent;
+use rig_core::streaming::{Item, StreamEvent};
+use serde_json::{Value, json};
+
+use crate::native::{to_message, to_part};
+
+/// The whole answer.
+pub(crate) fn convert(response: CompletionResponse) -> GenerateResponse {
+    let (finish_reason, mut finish_message) = finish(response.finish_reason());
+    // A refusal's own explanation says more than its code.
+    finish_message = response.error.clone().or(finish_message);
+    GenerateResponse {
+        message: Some(Arc::new(to_message(&response.choice, &response.origin))),
+        finish_reason: Some(finish_reason),
+        finish_message,
+        usage: Some(usage(&response.usage)),
+        custom: Some(custom(&response)),
+        raw: Some(response.raw).filter(|raw| !raw.is_null()),
+        ..GenerateResponse::default()
+    }
+}
+
+/// The answer to a prompt that the provider would not even pass on.
+pub(crate) fn blocked(message: String) -> GenerateResponse {
+    GenerateResponse {
+        finish_reason: Some(FinishReason::Blocked),
+        finish_message: Some(message),
+        ..GenerateResponse::default()
+    }
+}
+
+fn finish(reason: Option<SentReason>) -> (FinishReason, Option<String>) {
+    match reason {
+        Some(SentReason::Stop | SentReason::ToolCalls) => (FinishReason::Stop, None),
+        Some(SentReason::Length) => (FinishReason::Length, None),
+        Some(SentReason::ContentFilter) => {
+            (FinishReason::Blocked, Some("the provider filtered the answer".to_owned()))
+        }
+        Some(SentReason::Other(reason)) => (FinishReason::Other, Some(reason)),
+        Some(_) => (FinishReason::Other, None),
+        None => (FinishReason::Unknown, None),
+    }
+}
+
+/// For every provider alike: thoughts are part of the output tokens, cached
+/// tokens part of the input tokens.
+fn usage(usage: &SentUsage) -> Usage {
+    let counted = [
+        ("cacheCreationTokens", usage.cache_creation_input_tokens),
+        ("toolUsePromptTokens", usage.tool_use_prompt_tokens),
+    ];
+    let custom: JsonObject = counted
+        .into_iter()
+        .filter_map(|(name, count)| Some((name.to_owned(), Value::from(count?))))
+        .collect();
+    Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        total_tokens: usage.total_tokens,
+        thoughts_tokens: usage.reasoning_tokens,
+        cached_content_tokens: usage.cached_input_tokens,
+        custom: (!custom.is_empty()).then_some(custom),
+        ..Usage::default()
+    }
+}
+
+/// What the provider says about the call and the other members have no room for.
+fn custom(response: &CompletionResponse) -> Value {
+    let members = [
+        ("model", response.model()),
+        ("responseId", response.response_id()),
+        ("requestId", response.provider_request_id.as_deref()),
+    ];
+    let members =
+        members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?))));
+    Value::Object(members.collect())
+}
+
+/// Turns the events of a stream into the parts of chunks.
+#[derive(Default)]
+pub(crate) struct Chunks {
+    /// The parts of which some text was passed on.
+    grown: HashSet<usize>,
+}
+
+impl Chunks {
+    /// What is to be passed on of this event.
+    pub(crate) fn part(&mut self, item: Item<StreamEvent>) -> Option<Part> {
+        let Item::Event(event) = item else {
+            return None;
+        };
+        let index = event.part().index();
+        match event {
+            StreamEvent::Text { text, .. } => {
+                self.grown.insert(index);
+                (!text.is_empty()).then(|| Part::text(text))
+            }
+            StreamEvent::Reasoning { text, .. } => {
+                self.grown.insert(index);
+                (!text.is_empty()).then(|| Part::reasoning(text))
+            }
+            // A tool call is whole only at its end.
+            StreamEvent::Start { .. } | StreamEvent::Arguments { .. } => None,
+            StreamEvent::End { content, .. } => match &content {
+                AssistantContent::Text(_) | AssistantContent::Reasoning(_)
+                    if self.grown.contains(&index) =>
+                {
+                    None
+                }
+                AssistantContent::Text(text) if text.text.is_empty() => None,
+                AssistantContent::Reasoning(reasoning) if reasoning.text.is_empty() => None,
+                AssistantContent::Opaque(_) => None,
+                content => Some(to_part(content)),
+            },
+        }
+    }
+}

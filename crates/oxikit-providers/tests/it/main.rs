@@ -1,0 +1,13 @@
+//! The providers against local servers that speak each one's language.
+
+mod anthropic;
+mod compatible;
+mod failures;
+mod google_ai;
+mod listing;
+mod ollama;
+mod open_ai;
+mod secrets;
+mod server;
+mod support;
+mod timeouts;
