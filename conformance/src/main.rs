@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the report is what it is for")]
 
 mod dotprompt;
+mod generate;
 mod handlebars;
 mod oracle;
 mod random;
@@ -20,6 +21,7 @@ use suite::{Outcome, Places, Report, Suite};
 const SHOWN: usize = 20;
 
 const SUITES: &[Suite] = &[
+    Suite { name: "generate", run: generate::run },
     Suite {
         name: "dotprompt",
         run: dotprompt::run,

@@ -5,7 +5,8 @@
 use std::env;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, SyncSender};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
@@ -18,6 +19,8 @@ use crate::suite::{Outcome, Places, Report};
 use crate::templates::{Sample, sample};
 
 const CASES: u64 = 10_000;
+/// With raised limits, debug builds need more stack than a thread has.
+const STACK: usize = 64 << 20;
 
 /// What the reference made of a template.
 #[derive(Deserialize)]
@@ -42,13 +45,7 @@ pub(crate) fn run(places: &Places) -> anyhow::Result<Outcome> {
     let cases = number("OXIKIT_CASES")?.unwrap_or(CASES);
     let only = number("OXIKIT_CASE")?;
     let range = only.map_or(0..cases, |case| case..case + 1);
-    // Deep templates need more stack in debug builds than a test thread has.
-    let worker = std::thread::Builder::new().stack_size(64 << 20);
-    let report = worker.spawn(move || compare(&directory, seed, range))?;
-    match report.join() {
-        Ok(report) => Ok(Outcome::Ran(report?)),
-        Err(_) => bail!("the renderer panicked (seed {seed})"),
-    }
+    Ok(Outcome::Ran(compare(&directory, seed, range)?))
 }
 
 fn compare(
@@ -73,15 +70,14 @@ fn exchange(node: &mut Child, seed: u64, cases: std::ops::Range<u64>) -> anyhow:
     let (Some(stdin), Some(stdout)) = (node.stdin.take(), node.stdout.take()) else {
         bail!("node has no pipes");
     };
-    let mut requests = BufWriter::new(stdin);
+    // We render while node does; the channel's bound keeps us close together.
+    let (tx, rx) = mpsc::sync_channel(256);
+    let worker = std::thread::Builder::new().stack_size(STACK);
+    let writer = worker.spawn(move || write_requests(stdin, seed, cases, &tx))?;
     let mut answers = BufReader::new(stdout).lines();
     let mut report = Report::default();
     let mut added = 0;
-    for case in cases {
-        let sample = sample(&mut Random::of_case(seed, case));
-        let ours = render(&sample);
-        writeln!(requests, "{}", request(&sample, &ours))?;
-        requests.flush()?;
+    for Rendering { case, sample, ours } in rx {
         let line = answers.next().context("node ended early")??;
         let answer: Answer = serde_json::from_str(&line)?;
         match judge(&ours, &answer) {
@@ -91,12 +87,44 @@ fn exchange(node: &mut Child, seed: u64, cases: std::ops::Range<u64>) -> anyhow:
                 report.pass();
             }
             Verdict::Different => {
-                report.fail(format!("case {case} of seed {seed}"), describe(&sample, &ours, &answer));
+                let case = format!("case {case} of seed {seed}");
+                report.fail(case, describe(&sample, &ours, &answer));
             }
         }
     }
+    match writer.join() {
+        Ok(result) => result?,
+        Err(_) => bail!("our renderer panicked after {} cases of seed {seed}", report.total()),
+    }
     report.note = format!("seed {seed}, {added} with added numbers");
     Ok(report)
+}
+
+/// A sample and what we made of it.
+struct Rendering {
+    case: u64,
+    sample: Sample,
+    ours: Result<String, String>,
+}
+
+fn write_requests(
+    stdin: ChildStdin,
+    seed: u64,
+    cases: std::ops::Range<u64>,
+    tx: &SyncSender<Rendering>,
+) -> anyhow::Result<()> {
+    let mut requests = BufWriter::new(stdin);
+    for case in cases {
+        let sample = sample(&mut Random::of_case(seed, case));
+        let ours = render(&sample);
+        writeln!(requests, "{}", request(&sample, &ours))?;
+        requests.flush()?;
+        // The reader only goes away when it has failed itself.
+        if tx.send(Rendering { case, sample, ours }).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 enum Verdict {

@@ -59,6 +59,7 @@ pub mod prelude {
         ActionContext, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part, Prompt, PromptExt, Result,
         ResultExt, RetrievalExt, Status, StatusCode, Tool, ToolContext, interrupt, respond_to, restart_of, tool,
     };
+    pub use crate::offline::Offline;
     pub use schemars::JsonSchema;
     pub use serde::{Deserialize, Serialize};
     pub use serde_json::{Value, json};

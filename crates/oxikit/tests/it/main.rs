@@ -1,5 +1,7 @@
 //! Integration tests of the library.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod evaluate;
 mod generate;
 mod middleware;
