@@ -7,8 +7,6 @@
 //! The same evaluator is found by the developer tools, which run flows and
 //! evaluators themselves and keep the scores.
 
-#![expect(clippy::print_stdout, reason = "an example talks to whoever runs it")]
-
 use oxikit::prelude::*;
 use oxikit::{EvalDataPoint, Evaluator, Score, Scores};
 

@@ -8,8 +8,6 @@
 //! only repeats. For real answers put a provider's plugin in the place of
 //! `Offline`, and the names of its embedder and model in the place of these.
 
-#![expect(clippy::print_stdout, reason = "an example talks to whoever runs it")]
-
 use oxikit::offline::{DEMO_MODEL, Offline};
 use oxikit::prelude::*;
 

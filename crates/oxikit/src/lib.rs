@@ -1,4 +1,37 @@
 //! Build AI flows, tools, prompts and agents: Genkit for Rust.
+//!
+//! An application is an [`Oxikit`]. What is defined on it becomes an
+//! [`Action`]: checked by schema, traced, streamed and cancelled alike, whoever
+//! calls it. [`prelude`] brings what most programs need.
+//!
+//! ```
+//! use oxikit::prelude::*;
+//!
+//! /// Adds two numbers.
+//! #[tool]
+//! async fn add(a: f64, b: f64) -> f64 {
+//!     a + b
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+//! let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+//! let sum = ai.define_flow("sum", |question: String, ctx: Context| async move {
+//!     Ok(ctx.generate().prompt(question).tool(add()).await?.text())
+//! });
+//! println!("{}", sum.run("What does add say about 2 and 3?".to_owned()).await?);
+//! # Ok(()) }
+//! ```
+//!
+//! | to | see |
+//! | --- | --- |
+//! | write the application's own work | [`Oxikit::define_flow`] |
+//! | ask a model | [`Oxikit::generate`], [`Generate`] |
+//! | let a model act | [`tool`], [`Tool`], [`interrupt`] |
+//! | keep prompts in files | [`Oxikit::load_prompts`], [`Oxikit::prompt`] |
+//! | wrap calls: retry, fallback, cache, logging | [`middleware`] |
+//! | answer from documents | [`Oxikit::embed`], [`Oxikit::retrieve`], [`MemoryVectorStore`] |
+//! | judge results | [`Oxikit::evaluate`], [`Evaluator`] |
+//! | run without a key | [`offline`] |
 
 mod answer;
 mod app;
@@ -73,3 +106,8 @@ pub mod __private {
 
 // The macro names the crate by its full path, also from inside.
 extern crate self as oxikit;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

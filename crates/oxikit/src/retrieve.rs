@@ -36,7 +36,8 @@ impl Retriever {
 }
 
 impl Indexer {
-    fn new<H, Args>(name: String, function: H) -> Self
+    /// Makes an indexer, without registering it.
+    pub fn new<H, Args>(name: impl Into<String>, function: H) -> Self
     where
         H: Handler<Args, In = IndexRequest, Out = ()>,
     {
@@ -105,7 +106,8 @@ impl RetrieverBuilder {
         self
     }
 
-    /// Makes the retriever, without registering it.
+    /// Makes the retriever, without registering it: a plugin does that by
+    /// [`Registry::register`].
     pub fn handler<H, Args>(self, function: H) -> Retriever
     where
         H: Handler<Args, In = RetrieveRequest>,
@@ -156,7 +158,7 @@ impl Oxikit {
     where
         H: Handler<Args, In = IndexRequest, Out = ()>,
     {
-        let indexer = Indexer::new(name.into(), function);
+        let indexer = Indexer::new(name, function);
         self.registry().register(indexer.0.clone());
         indexer
     }

@@ -43,12 +43,12 @@ impl Vectors {
             0 => first.len(),
             known => known,
         };
-        let lengths: Vec<f32> =
+        let lengths: Vec<f64> =
             vectors.iter().map(|vector| length(vector, dimensions)).collect::<Result<_, _>>()?;
         self.dimensions = dimensions;
         self.numbers.reserve(vectors.len() * dimensions);
         for (vector, length) in vectors.iter().zip(lengths) {
-            self.numbers.extend(vector.iter().map(|x| x / length));
+            self.numbers.extend(normalised(vector, length));
         }
         Ok(())
     }
@@ -66,11 +66,11 @@ impl Vectors {
         if self.numbers.is_empty() || k == 0 {
             return Ok(Vec::new());
         }
-        let length = length(query, self.dimensions)?;
+        let query: Vec<f32> = normalised(query, length(query, self.dimensions)?).collect();
         // The worst of the best is on top, to be thrown out.
         let mut best = BinaryHeap::with_capacity(k.min(self.len()) + 1);
         for (index, vector) in self.numbers.chunks_exact(self.dimensions).enumerate() {
-            let score = dot(vector, query) / length;
+            let score = dot(vector, &query);
             let hit = Reverse(Ranked(Hit { index, score }));
             if best.len() < k {
                 best.push(hit);
@@ -111,7 +111,7 @@ impl Eq for Ranked {}
 
 /// The length of a vector that can be kept; 1 for the one of zeros, which then
 /// is like no other.
-fn length(vector: &[f32], dimensions: usize) -> Result<f32, VectorError> {
+fn length(vector: &[f32], dimensions: usize) -> Result<f64, VectorError> {
     if vector.is_empty() {
         return Err(VectorError::Empty);
     }
@@ -123,8 +123,12 @@ fn length(vector: &[f32], dimensions: usize) -> Result<f32, VectorError> {
     if !square.is_finite() {
         return Err(VectorError::NotFinite);
     }
-    let length = square.sqrt() as f32;
+    let length = square.sqrt();
     Ok(if length > 0.0 { length } else { 1.0 })
+}
+
+fn normalised(vector: &[f32], length: f64) -> impl Iterator<Item = f32> {
+    vector.iter().map(move |x| (f64::from(*x) / length) as f32)
 }
 
 /// The sum of the products, in eight sums side by side: the compiler may not
@@ -218,8 +222,8 @@ mod tests {
 
     #[test]
     fn very_large_and_very_small_numbers_keep_their_direction() {
-        let kept = vectors(&[&[3e30, 0.0], &[0.0, 1e-30]]);
+        let kept = vectors(&[&[3e38, 0.0], &[0.0, 1e-40]]);
         assert_eq!(indices(kept.nearest(&[0.0, 5.0], 1).unwrap()), [1]);
-        assert_eq!(indices(kept.nearest(&[1e30, 0.0], 1).unwrap()), [0]);
+        assert_eq!(indices(kept.nearest(&[3e38, 3e37], 1).unwrap()), [0]);
     }
 }
