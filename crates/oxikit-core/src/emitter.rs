@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{Payload, Status};
 
@@ -51,7 +51,18 @@ impl<C: Serialize + Send + Sync + 'static> Emitter<C> {
         let Some(sink) = &self.sink else {
             return Ok(());
         };
-        sink.send(Payload::of(chunk)).await.map_err(|_| Status::cancelled())
+        // There is mostly room, and then nothing to wait for.
+        match sink.try_send(Payload::of(chunk)) {
+            Ok(()) => {
+                // A task that only sends must let others run too.
+                tokio::task::coop::consume_budget().await;
+                Ok(())
+            }
+            Err(TrySendError::Full(chunk)) => {
+                sink.send(chunk).await.map_err(|_| Status::cancelled())
+            }
+            Err(TrySendError::Closed(_)) => Err(Status::cancelled()),
+        }
     }
 }
 
