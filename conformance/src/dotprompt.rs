@@ -109,9 +109,8 @@ fn check(environment: &Environment, suite: &SpecSuite, test: &SpecTest) -> Resul
         expect_same("raw", expected, &raw)?;
     }
 
-    let metadata = environment
-        .metadata_with(&prompt, &test.options)
-        .map_err(|error| text(&error))?;
+    let metadata =
+        environment.metadata_with(&prompt, &test.options).map_err(|error| text(&error))?;
     let mut metadata = to_object(&metadata);
     metadata.remove("raw");
     let expected = with_defaults(&test.expect, &["raw", "messages"]);

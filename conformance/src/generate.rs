@@ -99,6 +99,8 @@ fn application(test: &Test) -> Oxikit {
             response.ok_or_else(|| oxikit::Status::internal("the script is over"))
         }
     }));
-    ai.define_tool(Tool::new("testTool", "description", |_: Value| async { Ok(json!("tool called")) }));
+    ai.define_tool(Tool::new("testTool", "description", |_: Value| async {
+        Ok(json!("tool called"))
+    }));
     ai
 }

@@ -60,10 +60,9 @@ fn check(cases: &Cases, case: &Case) -> Result<(), String> {
     match (rendered, case.error) {
         (Err(_), true) => Ok(()),
         (Ok(text), false) if Some(&text) == case.expect.as_ref() => Ok(()),
-        (Ok(text), _) => Err(format!(
-            "{:?}\n- expected: {:?}\n+ actual:   {text:?}",
-            case.template, case.expect
-        )),
+        (Ok(text), _) => {
+            Err(format!("{:?}\n- expected: {:?}\n+ actual:   {text:?}", case.template, case.expect))
+        }
         (Err(error), false) => Err(format!("{:?}\n+ failed: {error}", case.template)),
     }
 }
@@ -74,9 +73,7 @@ fn stand_ins() -> Environment {
         value.and_then(Value::as_str).unwrap_or_default()
     }
     Environment::new()
-        .helper("role", |args, _| {
-            Ok::<_, String>(format!("<R:{}>", text(args.first())))
-        })
+        .helper("role", |args, _| Ok::<_, String>(format!("<R:{}>", text(args.first()))))
         .helper("media", |_, hash| {
             let url = text(hash.get("url"));
             Ok::<_, String>(match hash.get("contentType") {

@@ -22,18 +22,9 @@ const SHOWN: usize = 20;
 
 const SUITES: &[Suite] = &[
     Suite { name: "generate", run: generate::run },
-    Suite {
-        name: "dotprompt",
-        run: dotprompt::run,
-    },
-    Suite {
-        name: "handlebars",
-        run: handlebars::run,
-    },
-    Suite {
-        name: "handlebars-oracle",
-        run: oracle::run,
-    },
+    Suite { name: "dotprompt", run: dotprompt::run },
+    Suite { name: "handlebars", run: handlebars::run },
+    Suite { name: "handlebars-oracle", run: oracle::run },
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -59,11 +50,7 @@ fn main() -> anyhow::Result<ExitCode> {
         lines.push(line);
     }
     println!("{}", lines.join("\n"));
-    Ok(if has_failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn is_suite(name: &str) -> bool {
@@ -82,9 +69,5 @@ fn show_failures(name: &str, report: &Report) {
 
 fn summary(name: &str, report: &Report) -> String {
     let numbers = format!("{name} {}/{}", report.passed, report.total());
-    if report.note.is_empty() {
-        numbers
-    } else {
-        format!("{numbers} ({})", report.note)
-    }
+    if report.note.is_empty() { numbers } else { format!("{numbers} ({})", report.note) }
 }

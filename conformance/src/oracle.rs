@@ -48,11 +48,7 @@ pub(crate) fn run(places: &Places) -> anyhow::Result<Outcome> {
     Ok(Outcome::Ran(compare(&directory, seed, range)?))
 }
 
-fn compare(
-    directory: &Path,
-    seed: u64,
-    cases: std::ops::Range<u64>,
-) -> anyhow::Result<Report> {
+fn compare(directory: &Path, seed: u64, cases: std::ops::Range<u64>) -> anyhow::Result<Report> {
     let mut node = Command::new("node")
         .arg("render.mjs")
         .current_dir(directory)
@@ -167,15 +163,12 @@ fn render(sample: &Sample) -> Result<String, String> {
 
 /// Shows what a helper is given; the oracle has the same one.
 fn tag(args: &[Value], hash: &oxikit_wire::JsonObject) -> Result<String, String> {
-    let template = Environment::new()
-        .compile_template("{{json value}}")
-        .map_err(|error| error.to_string())?;
+    let template =
+        Environment::new().compile_template("{{json value}}").map_err(|error| error.to_string())?;
     let show = |value: &Value| {
         let input = json!({ "value": value });
         let input = input.as_object().cloned().unwrap_or_default();
-        template
-            .render_text(&RenderInput::new(&input))
-            .map_err(|error| error.to_string())
+        template.render_text(&RenderInput::new(&input)).map_err(|error| error.to_string())
     };
     let mut parts = args.iter().map(show).collect::<Result<Vec<_>, _>>()?;
     let mut keys: Vec<_> = hash.keys().collect();

@@ -68,10 +68,7 @@ impl Report {
     }
 
     pub(crate) fn fail(&mut self, case: impl Into<String>, detail: impl Into<String>) {
-        self.failures.push(Failure {
-            case: case.into(),
-            detail: detail.into(),
-        });
+        self.failures.push(Failure { case: case.into(), detail: detail.into() });
     }
 
     /// Counts a case by its problem, if it has one.
@@ -88,11 +85,7 @@ pub(crate) fn expect_same(what: &str, expected: &Value, actual: &Value) -> Resul
     if same(expected, actual) {
         return Ok(());
     }
-    Err(format!(
-        "{what}\n- expected: {}\n+ actual:   {}",
-        pretty(expected),
-        pretty(actual)
-    ))
+    Err(format!("{what}\n- expected: {}\n+ actual:   {}", pretty(expected), pretty(actual)))
 }
 
 fn same(a: &Value, b: &Value) -> bool {

@@ -15,11 +15,45 @@ pub(crate) struct Sample {
 }
 
 const KEYS: &[&str] = &[
-    "a", "b", "c", "name", "list", "items", "obj", "flag", "n", "a-b", "with space", "ü", "length",
+    "a",
+    "b",
+    "c",
+    "name",
+    "list",
+    "items",
+    "obj",
+    "flag",
+    "n",
+    "a-b",
+    "with space",
+    "ü",
+    "length",
 ];
 const WORDS: &[&str] = &[
-    "x", "Hello", " ", "  ", "\n", "\n\n", "\r\n", "\t", " \n", "\n  ", ", ", "- ", "{", "}", "é日",
-    "\\", "text\n", "a b\n c", "\u{a0}", "\"q\"", "0", "<b>&", "~", "line one\nline two\n",
+    "x",
+    "Hello",
+    " ",
+    "  ",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\t",
+    " \n",
+    "\n  ",
+    ", ",
+    "- ",
+    "{",
+    "}",
+    "é日",
+    "\\",
+    "text\n",
+    "a b\n c",
+    "\u{a0}",
+    "\"q\"",
+    "0",
+    "<b>&",
+    "~",
+    "line one\nline two\n",
 ];
 const PARTIALS: &[&str] = &["p", "q", "r/s", "t-u"];
 /// What a slip of the finger may put anywhere.
@@ -45,12 +79,7 @@ pub(crate) fn sample(random: &mut Random) -> Sample {
     if random.chance(12) {
         slip(random, &mut template);
     }
-    Sample {
-        input: object(random, 3),
-        data: object(random, 2),
-        template,
-        partials,
-    }
+    Sample { input: object(random, 3), data: object(random, 2), template, partials }
 }
 
 /// Adds, removes or doubles a little, so that some templates are broken.
@@ -88,7 +117,9 @@ fn value(random: &mut Random, depth: usize) -> Value {
         4 => json!(random.below(1000) as f64 / 8.0),
         5 => json!(random.pick(&[&1e21, &1.5e-7, &0.1, &123456789.125, &1e-6, &-0.0])),
         6 => json!(""),
-        7 | 8 => json!(random.pick(&["s", "two words", "é日\u{1F600}", "1", "<&>", "l1\nl2", "{{a}}"])),
+        7 | 8 => {
+            json!(random.pick(&["s", "two words", "é日\u{1F600}", "1", "<&>", "l1\nl2", "{{a}}"]))
+        }
         9..=11 => (0..random.below(4)).map(|_| value(random, depth - 1)).collect(),
         12 => json!({}),
         _ => object(random, depth - 1).into(),
@@ -173,8 +204,7 @@ impl<'r> Writer<'r> {
             true => "",
             false => self.random.pick(&["", "", " ", "\n"]),
         };
-        self.out
-            .push_str(&format!("{{{{{left}{kind}{inner}{space}{right}}}}}"));
+        self.out.push_str(&format!("{{{{{left}{kind}{inner}{space}{right}}}}}"));
     }
 
     fn comment(&mut self) {
@@ -196,8 +226,7 @@ impl<'r> Writer<'r> {
             0 => {
                 let left = self.random.pick(&["", "~"]);
                 let right = self.random.pick(&["", "~"]);
-                self.out
-                    .push_str(&format!("{{{{{left}{{{inner}}}{right}}}}}"));
+                self.out.push_str(&format!("{{{{{left}{{{inner}}}{right}}}}}"));
             }
             1 => self.tag("&", &inner),
             _ => self.tag("", &inner),
@@ -245,7 +274,8 @@ impl<'r> Writer<'r> {
             return name + self.random.pick(&["", "", ".a", ".length"]);
         }
         let start = self.random.pick(&[
-            "", "", "", "", "", "../", "../", "../../", "./", "this.", "this/", "@root.", "@", "@../",
+            "", "", "", "", "", "../", "../", "../../", "./", "this.", "this/", "@root.", "@",
+            "@../",
         ]);
         if start.starts_with('@') && self.random.chance(50) {
             let name = self.random.pick(&["index", "key", "first", "last"]);
@@ -267,11 +297,7 @@ impl<'r> Writer<'r> {
             0 => self.random.pick(&["[0]", "[1]", "[this]", "[a]", "[b\\]]"]).to_owned(),
             _ => {
                 let key = self.random.pick(KEYS);
-                if key.contains(' ') {
-                    format!("[{key}]")
-                } else {
-                    key.to_owned()
-                }
+                if key.contains(' ') { format!("[{key}]") } else { key.to_owned() }
             }
         }
     }
@@ -291,11 +317,8 @@ impl<'r> Writer<'r> {
             3 => "missing".to_owned(),
             _ => self.partial_name(),
         };
-        let context = if self.random.chance(25) {
-            format!(" {}", self.expr())
-        } else {
-            String::new()
-        };
+        let context =
+            if self.random.chance(25) { format!(" {}", self.expr()) } else { String::new() };
         let inner = format!(" {name}{context}{}", self.hash());
         let (before, after) = match self.random.below(4) {
             0 => ("\n  ", "\n"),
@@ -357,9 +380,7 @@ impl<'r> Writer<'r> {
         }
         let names = ["v", "k", "name"];
         let first = self.random.below(2);
-        (first..=first + self.random.below(gives))
-            .map(|index| names[index].to_owned())
-            .collect()
+        (first..=first + self.random.below(gives)).map(|index| names[index].to_owned()).collect()
     }
 
     fn scoped_body(&mut self, params: Vec<String>) {

@@ -164,7 +164,8 @@ impl<'a> Renderer<'a, '_> {
         }
         if self.host.helper(call.name()).is_some() {
             // The body of a custom helper depends on the value it returns.
-            let holds = !self.helper_value(scope, call)?.is_empty();
+            let value = self.helper_value(scope, call)?;
+            let holds = value.is_truthy() && !value.is_empty();
             return self.branch(scope, block, holds);
         }
         match Builtin::named(call.name()) {
@@ -293,8 +294,10 @@ impl<'a> Renderer<'a, '_> {
 
     /// Looks a path up; what is missing is undefined.
     pub(crate) fn path(&mut self, scope: &Scope<'a>, path: &Path) -> Result<Val<'a>> {
-        let Some((first, rest)) = path.parts.split_first() else {
-            return Ok(self.context_at(scope, path.depth));
+        let (first, rest) = match path.parts.split_first() {
+            Some((first, rest)) if !first.is_empty() => (first, rest),
+            // `this`, `..` and, to the reference, also `[]`.
+            _ => return Ok(self.context_at(scope, path.depth)),
         };
         if path.block_param {
             let value = scope.env.block_param(first).ok_or_else(|| {

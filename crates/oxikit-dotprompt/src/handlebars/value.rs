@@ -251,13 +251,16 @@ impl<'a> Val<'a> {
             Self::List(items) => Value::Array(items.to_vec()),
             Self::MadeList(items) => items.iter().map(Self::to_json).collect(),
             Self::Object(members) => Value::Object((*members).clone()),
-            Self::MadeObject(object) => Value::Object(
-                object
-                    .keys()
-                    .into_iter()
-                    .map(|key| (key.to_string(), object.get(&key).to_json()))
-                    .collect(),
-            ),
+            Self::MadeObject(object) => {
+                let mut members = Map::new();
+                for key in object.keys() {
+                    let value = object.get(&key);
+                    if !matches!(value, Self::Undefined) {
+                        members.insert(key.to_string(), value.to_json());
+                    }
+                }
+                Value::Object(members)
+            }
         }
     }
 }
