@@ -64,6 +64,13 @@ impl Call {
         self
     }
 
+    /// Nobody will read chunks, so they need not be made.
+    #[must_use]
+    pub fn without_chunks(mut self) -> Self {
+        self.wants_chunks = false;
+        self
+    }
+
     /// Who calls. Without it, the running action's caller calls.
     #[must_use]
     pub fn with_context(mut self, context: ActionContext) -> Self {

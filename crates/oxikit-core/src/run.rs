@@ -121,7 +121,8 @@ impl Run {
         tokio::spawn(self.output())
     }
 
-    fn poll_event(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Option<Event>> {
+    /// The next event, for those who write futures by hand.
+    pub fn poll_event(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Option<Event>> {
         // A run that is called off ends even while a task of its own keeps the
         // queue full.
         if !self.execution.is_called_off()

@@ -34,9 +34,8 @@ async fn chunks_come_first_then_the_output_then_nothing() {
     let mut run = countdown().start(Call::new(3u32)).unwrap();
     let (chunks, end) = read(&mut run).await;
     assert_eq!(chunks, [3, 2, 1]);
-    assert!(
-        matches!(end, Some(Event::Done(output)) if output.parse::<String>().unwrap() == "lift-off")
-    );
+    let Some(Event::Done(output)) = end else { panic!("{end:?}") };
+    assert_eq!(output.parse::<String>().unwrap(), "lift-off");
     assert!(run.next().await.is_none());
     assert!(run.next().await.is_none());
     assert!(run.ready_chunk().is_none());
