@@ -11,15 +11,16 @@ use serde_json::{Map, Value, json};
 
 use crate::Status;
 
+mod cost;
+
+use cost::{Cost, Explain};
+
 /// A schema may have this many bytes as JSON text.
 const MAX_BYTES: usize = 256 * 1024;
 /// A schema may be nested this deep.
 const MAX_DEPTH: usize = 64;
 /// So many errors are listed; the rest is counted.
 const MAX_ERRORS: usize = 20;
-/// A value of more parts is explained by its first error only: the validator
-/// makes the whole list at once, and a long bad input would make a long one.
-const MAX_EXPLAINED_PARTS: usize = 10_000;
 /// A path or a reason is cut after so many bytes.
 const MAX_TEXT: usize = 300;
 
@@ -35,7 +36,12 @@ struct Inner {
     json: Value,
     /// Whether a successful parse into the Rust type already proves the value.
     proven_by_type: bool,
-    validator: OnceLock<Result<Validator, String>>,
+    compiled: OnceLock<Result<Compiled, String>>,
+}
+
+struct Compiled {
+    validator: Validator,
+    cost: Cost,
 }
 
 impl Schema {
@@ -59,12 +65,12 @@ impl Schema {
             return Err(refuse(format!("it has {bytes} bytes, {MAX_BYTES} are allowed")));
         }
         let schema = Self::from_parts(json, false);
-        schema.validator().map(drop).map_err(refuse)?;
+        schema.compiled().map(drop).map_err(refuse)?;
         Ok(schema)
     }
 
     fn from_parts(json: Value, proven_by_type: bool) -> Self {
-        Self(Arc::new(Inner { json, proven_by_type, validator: OnceLock::new() }))
+        Self(Arc::new(Inner { json, proven_by_type, compiled: OnceLock::new() }))
     }
 
     /// The schema itself.
@@ -80,31 +86,31 @@ impl Schema {
 
     /// Checks a value; the status names every wrong place and what was expected.
     pub fn validate(&self, value: &Value) -> Result<(), Status> {
-        let validator = self
-            .validator()
+        let Compiled { validator, cost } = self
+            .compiled()
             .map_err(|why| Status::internal(format!("the schema cannot be used: {why}")))?;
         if validator.is_valid(value) {
             return Ok(());
         }
-        let mut errors: Vec<_> = if count_parts(value, MAX_EXPLAINED_PARTS) < MAX_EXPLAINED_PARTS {
-            let errors = validator.iter_errors(value);
-            errors.map(|error| describe(&error)).collect()
-        } else {
-            let error = validator.validate(value).err();
-            error.iter().map(describe).collect()
+        let mut errors: Vec<_> = match cost.explain(value) {
+            Explain::All => validator.iter_errors(value).map(|error| describe(&error)).collect(),
+            Explain::First => validator.validate(value).err().iter().map(describe).collect(),
+            Explain::Nothing => vec![("(root)".into(), "must match the schema".into())],
         };
         errors.dedup();
         Err(self.violation(errors))
     }
 
-    fn validator(&self) -> Result<&Validator, String> {
+    fn compiled(&self) -> Result<&Compiled, String> {
         let compile = || {
-            jsonschema::options()
+            let cost = Cost::of(&self.0.json)?;
+            let validator = jsonschema::options()
                 .with_draft(jsonschema::Draft::Draft7)
                 .build(&self.0.json)
-                .map_err(|error| error.to_string())
+                .map_err(|error| error.to_string())?;
+            Ok(Compiled { validator, cost })
         };
-        self.0.validator.get_or_init(compile).as_ref().map_err(Clone::clone)
+        self.0.compiled.get_or_init(compile).as_ref().map_err(Clone::clone)
     }
 
     /// The status that reports these places, in the form official clients know.
@@ -249,21 +255,6 @@ fn is_numeric(members: &Map<String, Value>) -> bool {
         Some(name) => is_number(name),
         None => false,
     }
-}
-
-/// How many values a value is made of; stops counting at `limit`.
-fn count_parts(value: &Value, limit: usize) -> usize {
-    let mut count = 1;
-    let mut add = |part: &Value| {
-        count += count_parts(part, limit.saturating_sub(count));
-        count < limit
-    };
-    match value {
-        Value::Object(members) => _ = members.values().all(&mut add),
-        Value::Array(items) => _ = items.iter().all(&mut add),
-        _ => {}
-    }
-    count
 }
 
 /// The nesting of a value; gives up once it is past `limit`.

@@ -102,6 +102,21 @@ fn a_schema_that_doubles_at_each_level_of_the_value_ends() {
 }
 
 #[test]
+fn a_long_chain_of_references_does_not_use_up_the_stack() {
+    for length in [20, 120, 5000] {
+        let mut definitions = serde_json::Map::new();
+        for level in 0..length {
+            let next = json!({"allOf":[{"$ref": format!("#/definitions/d{}", level + 1)}]});
+            definitions.insert(format!("d{level}"), next);
+        }
+        definitions.insert(format!("d{length}"), json!({"properties":{"a":{"$ref":"#"}}}));
+        let schema = json!({"$ref":"#/definitions/d0","definitions":definitions});
+        let deep = (0..120).fold(json!(1), |inner, _| json!({"a": inner}));
+        ends_soon(schema, &deep);
+    }
+}
+
+#[test]
 fn a_long_list_of_alternatives_ends() {
     let all: Vec<_> =
         (0..5000).map(|n| json!({"properties":{"a":{"const":n}},"required":["a"]})).collect();
