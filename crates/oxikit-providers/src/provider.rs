@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use oxikit::wire::{
-    ActionDescriptor, EmbedRequest, EmbedderInfo, GenerateRequest, GenerateResponseChunk,
-    ModelInfo,
+    ActionDescriptor, EmbedRequest, EmbedderInfo, GenerateRequest, GenerateResponseChunk, ModelInfo,
 };
 use oxikit::{
     Action, ActionKind, Context, Document, Embedder, Emitter, Model, Oxikit, Result, Status,
@@ -136,85 +135,6 @@ impl Resolver {
             async move { embed(&*provider, model, request).await }
         });
         Some(embedder.into())
-    }
-}
-
-async fn embed(&self, _call: EmbedCall) -> Result<Vec<Vec<f32>>> {
-        Err(Status::invalid_argument("this provider has no embedders"))
-    }
-}
-
-/// Finds the provider's actions: any name is taken, so that a new model needs
-/// no new release of this crate.
-pub(crate) struct Resolver(Arc<dyn Provider>);
-
-/// Makes the provider's actions known to the application.
-pub(crate) fn install(ai: &Oxikit, provider: impl Provider) {
-    let resolver = Resolver(Arc::new(provider));
-    ai.registry().add_resolver(Arc::new(resolver));
-}
-
-#[async_trait]
-impl ActionResolver for Resolver {
-    fn namespace(&self) -> &str {
-        &self.0.connection().name
-    }
-
-    async fn resolve(&self, kind: ActionKind, name: &str) -> Result<Option<Action>> {
-        let model = name.split_once('/').map(|(_, model)| model).unwrap_or_default();
-        if !is_model_name(model) {
-            return Ok(None);
-        }
-        Ok(match kind {
-            ActionKind::Model => Some(self.model(model)),
-            ActionKind::Embedder => self.embedder(model),
-            _ => None,
-        })
-    }
-
-    async fn list(&self) -> Result<Vec<ActionDescriptor>> {
-        let (models, embedders) = self.0.names().await?;
-        let models = models.iter().map(|name| self.model(name));
-        let embedders = embedders.iter().filter_map(|name| self.embedder(name));
-        Ok(models.chain(embedders).map(|action| action.descriptor().clone()).collect())
-    }
-}
-
-/// Names become part of a URL that is called with our key, and whoever calls
-/// `/util/generate` chooses them.
-pub(crate) fn is_model_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+".contains(&byte);
-    !name.is_empty() && name.bytes().all(is_plain) && name.split('/').all(|step| step != "..")
-}
-
-impl Resolver {
-    fn model(&self, name: &str) -> Action {
-        let (provider, model) = (self.0.clone(), name.to_owned());
-        Model::builder(format!("{}/{name}", self.namespace()))
-            .info(self.0.model_info(name))
-            .handler(
-                move |request: GenerateRequest, _: Context, out: Emitter<GenerateResponseChunk>| {
-                    let (provider, model) = (provider.clone(), model.clone());
-                    async move { chat::answer(&*provider, &model, request, out).await }
-                },
-            )
-            .into()
-    }
-
-    fn embedder(&self, name: &str) -> Option<Action> {
-        let info = self.0.embedder_info(name)?;
-        let (provider, model) = (self.0.clone(), name.to_owned());
-        let name = format!("{}/{name}", self.namespace());
-        let label = info.label.clone().unwrap_or_else(|| name.clone());
-        let action = Action::builder(ActionKind::Embedder, name)
-            .description(label)
-            .metadata("type", "embedder")
-            .metadata("info", json!(info))
-            .handler(move |request: EmbedRequest, _: Context| {
-                let (provider, model) = (provider.clone(), model.clone());
-                async move { embed(&*provider, model, request).await }
-            });
-        Some(action)
     }
 }
 

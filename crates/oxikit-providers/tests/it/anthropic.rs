@@ -92,11 +92,17 @@ async fn a_streamed_tool_call_goes_round_with_its_signed_thoughts() {
     request["config"] = json!({"thinking": {"type": "enabled", "budget_tokens": 2048}});
     let (pieces, response) = stream(anthropic(&server), MODEL, request.clone()).await;
     let response = response.unwrap();
-    let asked = json!({"toolRequest": {"name": "weather", "ref": "toolu_1", "input": {"city": "Oslo"}}});
+    let asked =
+        json!({"toolRequest": {"name": "weather", "ref": "toolu_1", "input": {"city": "Oslo"}}});
     let pieces: Vec<Value> = pieces.iter().map(plain_part).collect();
     assert_eq!(
         pieces,
-        [json!({"reasoning": "Hm."}), json!({"text": "Let me "}), json!({"text": "see."}), asked.clone()]
+        [
+            json!({"reasoning": "Hm."}),
+            json!({"text": "Let me "}),
+            json!({"text": "see."}),
+            asked.clone()
+        ]
     );
     assert_eq!(
         plain(&response),
@@ -141,8 +147,13 @@ async fn structured_output_is_native_for_objects_and_explained_for_the_rest() {
 
 #[tokio::test]
 async fn a_picture_goes_in_and_a_sound_is_refused() {
-    let server = Server::start([Reply::json(answer(json!([{"type": "text", "text": "A cat."}]), "end_turn"))]).await;
-    let with = |url: &str| json!({"messages": [{"role": "user", "content": [{"media": {"url": url}}]}]});
+    let server = Server::start([Reply::json(answer(
+        json!([{"type": "text", "text": "A cat."}]),
+        "end_turn",
+    ))])
+    .await;
+    let with =
+        |url: &str| json!({"messages": [{"role": "user", "content": [{"media": {"url": url}}]}]});
     let picture = with("data:image/png;base64,iVBORw0KGgo=");
     ask(anthropic(&server), MODEL, picture).await.unwrap();
     assert_eq!(
@@ -174,7 +185,8 @@ async fn finish_reasons_are_genkits() {
 
 #[tokio::test]
 async fn an_error_inside_of_a_stream_has_its_own_code() {
-    let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let overloaded =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let events = [&streamed()[..7], &[overloaded]].concat();
     let server = Server::start([Reply::sse(&events)]).await;
     let (pieces, failed) = stream(anthropic(&server), MODEL, hello()).await;

@@ -64,7 +64,8 @@ async fn a_chat_is_answered_with_thoughts_usage_and_finish_reason() {
 
 #[tokio::test]
 async fn a_streamed_chat_sends_pieces_and_then_the_whole() {
-    let chunk = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
+    let chunk =
+        |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
     let server = Server::start([Reply::sse(&[
         chunk(json!([{"text": "Hm.", "thought": true}])),
         chunk(json!([{"text": "Good "}])),
@@ -151,10 +152,7 @@ async fn pictures_go_in_as_data_and_by_link() {
     ]}]});
     ask(google_ai(&server), MODEL, request).await.unwrap();
     let parts = &server.only().body["contents"][0]["parts"];
-    assert_eq!(
-        parts[0]["inlineData"],
-        json!({"mimeType": "image/png", "data": "iVBORw0KGgo="})
-    );
+    assert_eq!(parts[0]["inlineData"], json!({"mimeType": "image/png", "data": "iVBORw0KGgo="}));
     assert_eq!(
         parts[1]["fileData"],
         json!({"mimeType": "image/jpeg", "fileUri": "https://example.com/cat"})
@@ -189,7 +187,9 @@ async fn a_blocked_prompt_is_an_answer_without_a_message() {
 
 #[tokio::test]
 async fn texts_are_embedded_in_batches_with_their_options() {
-    let batch = |count: usize| Reply::json(json!({"embeddings": vec![json!({"values": [0.5, 1.0]}); count]}));
+    let batch = |count: usize| {
+        Reply::json(json!({"embeddings": vec![json!({"values": [0.5, 1.0]}); count]}))
+    };
     let server = Server::start([batch(100), batch(1)]).await;
     let documents = vec![json!({"content": [{"text": "tea"}]}); 101];
     let request = json!({"input": documents,

@@ -109,8 +109,10 @@ async fn structured_output_is_a_format() {
 #[tokio::test]
 async fn a_picture_goes_in_as_data_and_a_link_is_refused() {
     let server = Server::start([Reply::json(answer(said("A cat."), "stop"))]).await;
-    let with = |url: &str| json!({"messages": [{"role": "user", "content":
-        [{"text": "What is it?"}, {"media": {"url": url}}]}]});
+    let with = |url: &str| {
+        json!({"messages": [{"role": "user", "content":
+        [{"text": "What is it?"}, {"media": {"url": url}}]}]})
+    };
     ask(ollama(&server), MODEL, with("data:image/png;base64,iVBORw0KGgo=")).await.unwrap();
     assert_eq!(server.only().body["messages"][0]["images"], json!(["iVBORw0KGgo="]));
     let refused = ask(ollama(&server), MODEL, with("https://example.com/cat.png")).await;
@@ -130,7 +132,8 @@ async fn texts_are_embedded() {
         json!({"model": "nomic-embed-text", "embeddings": [[0.5, 1.0], [1.5, 2.0]]}),
     )])
     .await;
-    let request = json!({"input": [{"content": [{"text": "tea"}]}, {"content": [{"text": "coffee"}]}]});
+    let request =
+        json!({"input": [{"content": [{"text": "tea"}]}, {"content": [{"text": "coffee"}]}]});
     let response = embed(ollama(&server), "ollama/nomic-embed-text", request).await.unwrap();
     assert_eq!(response.embeddings[1].embedding, [1.5, 2.0]);
     let seen = server.only();

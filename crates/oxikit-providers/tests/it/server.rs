@@ -159,11 +159,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     let headers = request.headers().clone();
     let body = to_bytes(request.into_body(), usize::MAX).await.unwrap();
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    shared.seen.lock().unwrap().push(Seen {
-        path,
-        headers,
-        body,
-    });
+    shared.seen.lock().unwrap().push(Seen { path, headers, body });
     let reply = shared.replies.lock().unwrap().pop_front();
     let reply = reply.expect("no more replies were scripted");
     if reply.is_silent {
@@ -184,24 +180,26 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
 fn body_of(reply: Reply) -> Body {
     let pieces = stream::iter(reply.pieces).map(|piece| Ok(Bytes::from(piece)));
     match reply.end {
-        End::Clean => Body::from_stream(pieces.map(|piece: Result<_, Infallible>| piece)),
+        End::Clean => Body::from_stream(pieces.chain(stream::empty::<Piece>())),
         End::Cut => {
-            let broken = stream::once(async { Err(std::io::Error::other("cut")) });
+            // Let what was sent go out first: a break may overtake it.
+            let broken = stream::once(async {
+                tokio::task::yield_now().await;
+                Err(std::io::Error::other("cut"))
+            });
             Body::from_stream(pieces.chain(broken))
         }
-        End::Stalled(gone) => Body::from_stream(
-            pieces
-                .map(|piece: Result<_, Infallible>| piece)
-                .chain(Stalled(Notice(Some(gone)))),
-        ),
+        End::Stalled(gone) => Body::from_stream(pieces.chain(Stalled(Notice(Some(gone))))),
     }
 }
+
+type Piece = Result<Bytes, std::io::Error>;
 
 /// A body that never goes on.
 struct Stalled(#[expect(dead_code, reason = "held for its drop")] Notice);
 
 impl Stream for Stalled {
-    type Item = Result<Bytes, Infallible>;
+    type Item = Piece;
 
     fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Pending

@@ -21,9 +21,7 @@ pub(crate) fn google_ai(server: &Server) -> GoogleAi {
 
 pub(crate) fn open_ai(server: &Server) -> OpenAi {
     let plugin = OpenAi::from_env().api_key(KEY);
-    plugin
-        .base_url(format!("{}/v1", server.url))
-        .http_client(client())
+    plugin.base_url(format!("{}/v1", server.url)).http_client(client())
 }
 
 pub(crate) fn compatible(server: &Server) -> OpenAi {

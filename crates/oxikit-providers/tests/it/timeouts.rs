@@ -1,0 +1,91 @@
+//! Slow providers and callers who leave.
+
+use std::time::{Duration, Instant};
+
+use oxikit::{Call, Event, StatusCode};
+use serde_json::json;
+
+use crate::server::{Reply, Server};
+use crate::support::*;
+
+const MODEL: &str = "acme/m";
+const SHORT: Duration = Duration::from_millis(100);
+
+fn first_piece() -> Reply {
+    Reply::sse(&[json!({"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}, "finish_reason": null}]})])
+}
+
+#[tokio::test]
+async fn a_server_that_never_begins_is_given_up() {
+    let (silent, gone) = Reply::silent();
+    let server = Server::start([silent]).await;
+    let failed = ask(compatible(&server).timeout(SHORT), MODEL, hello()).await.unwrap_err();
+    assert_eq!(failed.code(), StatusCode::DeadlineExceeded);
+    assert!(failed.message().contains("sent nothing for 100ms"), "{failed}");
+    gone.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_that_stops_is_given_up() {
+    let (stalled, gone) = first_piece().stalled();
+    let server = Server::start([stalled]).await;
+    let (pieces, failed) = stream(compatible(&server).timeout(SHORT), MODEL, hello()).await;
+    assert_eq!(pieces.len(), 1);
+    assert_eq!(failed.unwrap_err().code(), StatusCode::DeadlineExceeded);
+    gone.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_that_stops_is_given_up() {
+    let (stalled, gone) = Reply::new(200, "application/json", vec!["{".to_owned()]).stalled();
+    let server = Server::start([stalled]).await;
+    let failed = ask(compatible(&server).timeout(SHORT), MODEL, hello()).await.unwrap_err();
+    assert_eq!(failed.code(), StatusCode::DeadlineExceeded);
+    gone.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_a_stream_closes_the_connection() {
+    let (stalled, gone) = first_piece().stalled();
+    let server = Server::start([stalled]).await;
+    let model = model(compatible(&server), MODEL).await;
+    let mut run = model.start(Call::new(hello())).unwrap();
+    assert!(matches!(run.next().await, Some(Event::Chunk(_))));
+    let left = Instant::now();
+    drop(run);
+    let noticed = gone.await.unwrap();
+    assert!(noticed - left < SHORT, "{:?}", noticed - left);
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_before_the_answer_closes_the_connection() {
+    let (silent, gone) = Reply::silent();
+    let server = Server::start([silent]).await;
+    let model = model(compatible(&server), MODEL).await;
+    let asked = tokio::spawn(async move { model.run(Call::new(hello())).await });
+    while server.seen().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let left = Instant::now();
+    asked.abort();
+    let noticed = gone.await.unwrap();
+    assert!(noticed - left < SHORT, "{:?}", noticed - left);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_closes_the_connection() {
+    let (stalled, gone) = first_piece().stalled();
+    let server = Server::start([stalled]).await;
+    let model = model(compatible(&server), MODEL).await;
+    let mut run = model.start(Call::new(hello())).unwrap();
+    assert!(matches!(run.next().await, Some(Event::Chunk(_))));
+    let left = Instant::now();
+    run.canceller().cancel();
+    let Some(Event::Failed(status)) = run.next().await else {
+        panic!("a cancelled run fails");
+    };
+    assert_eq!(status.code(), StatusCode::Cancelled);
+    let noticed = gone.await.unwrap();
+    assert!(noticed - left < SHORT, "{:?}", noticed - left);
+}
