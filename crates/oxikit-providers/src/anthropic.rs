@@ -92,7 +92,12 @@ impl Provider for Anthropic {
         Constrains::Objects
     }
 
-    fn configure(&self, config: &mut Config, _any_json: bool, request: &mut CompletionRequest) {
+    fn configure(
+        &self,
+        config: &mut Config,
+        _any_json: bool,
+        request: &mut CompletionRequest,
+    ) -> Result<()> {
         let mut params = config.take_snake_case();
         if let Some(top_k) = config.top_k {
             params.insert("top_k".to_owned(), top_k.into());
@@ -105,5 +110,6 @@ impl Provider for Anthropic {
         // Thoughts count against the limit.
         request.max_tokens.get_or_insert(MAX_TOKENS.saturating_add(thinking));
         request.additional_params = (!params.is_empty()).then_some(Value::Object(params));
+        Ok(())
     }
 }

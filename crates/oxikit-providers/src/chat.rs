@@ -25,7 +25,7 @@ pub(crate) async fn answer(
     let link = provider.connection().link(config.api_key.take())?;
     let chat = provider.chat(model, &link);
     let mut sent = request::convert(&wanted, &config, &*chat.target, provider.constrains())?;
-    provider.configure(&mut config, request::wants_any_json(&wanted), &mut sent);
+    provider.configure(&mut config, request::wants_any_json(&wanted), &mut sent)?;
 
     let reply = if out.is_wanted() {
         stream(&chat.model, sent, &link, &out).await?

@@ -103,7 +103,12 @@ impl Provider for GoogleAi {
         Constrains::Anything
     }
 
-    fn configure(&self, config: &mut Config, any_json: bool, request: &mut CompletionRequest) {
+    fn configure(
+        &self,
+        config: &mut Config,
+        any_json: bool,
+        request: &mut CompletionRequest,
+    ) -> Result<()> {
         let mut params = JsonObject::new();
         let mut generation = JsonObject::new();
         for (name, value) in std::mem::take(&mut config.rest) {
@@ -131,6 +136,7 @@ impl Provider for GoogleAi {
             }
         }
         request.additional_params = (!params.is_empty()).then_some(Value::Object(params));
+        Ok(())
     }
 
     async fn embed(&self, call: EmbedCall) -> Result<Vec<Vec<f32>>> {

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use oxikit::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
 use oxikit::{Oxikit, Plugin, Result, Status};
 use rig_core::completion::CompletionRequest;
+use rig_core::message::ToolChoice;
 use rig_core::providers::ollama::{self, OllamaConfig, PROVIDER_NAME};
 use serde_json::{Value, json};
 
@@ -148,15 +149,28 @@ impl Provider for Ollama {
         Constrains::Anything
     }
 
-    fn configure(&self, config: &mut Config, any_json: bool, request: &mut CompletionRequest) {
+    fn configure(
+        &self,
+        config: &mut Config,
+        any_json: bool,
+        request: &mut CompletionRequest,
+    ) -> Result<()> {
         let mut params = config.take_snake_case();
         if let Some(top_k) = config.top_k {
             params.insert("top_k".to_owned(), top_k.into());
+        }
+        match request.tool_choice.take() {
+            None | Some(ToolChoice::Auto) => {}
+            Some(ToolChoice::None) => request.tools.clear(),
+            Some(_) => {
+                return Err(Status::invalid_argument("Ollama cannot make a model use its tools"));
+            }
         }
         if any_json && request.tools.is_empty() {
             params.insert("format".to_owned(), "json".into());
         }
         request.additional_params = (!params.is_empty()).then_some(Value::Object(params));
+        Ok(())
     }
 
     async fn embed(&self, call: EmbedCall) -> Result<Vec<Vec<f32>>> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use oxikit::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
 use oxikit::{Oxikit, Plugin, Result, Status};
-use rig_core::completion::CompletionRequest;
+use rig_core::completion::{CompletionRequest, GenerationOptions};
 use rig_core::providers::openai::wire::{Auth, Dialect, OPENAI, by_name};
 use rig_core::providers::openai::{self, OpenAIConfig};
 use serde_json::{Value, json};
@@ -209,10 +209,18 @@ impl Provider for OpenAi {
     }
 
     fn constrains(&self) -> Constrains {
-        Constrains::Objects
+        match self.traits().constrained {
+            ConstrainedSupport::None => Constrains::Nothing,
+            _ => Constrains::Objects,
+        }
     }
 
-    fn configure(&self, config: &mut Config, any_json: bool, request: &mut CompletionRequest) {
+    fn configure(
+        &self,
+        config: &mut Config,
+        any_json: bool,
+        request: &mut CompletionRequest,
+    ) -> Result<()> {
         let mut params = config.take_snake_case();
         if let Some(top_k) = config.top_k {
             params.insert("top_k".to_owned(), top_k.into());
@@ -228,12 +236,17 @@ impl Provider for OpenAi {
                     put_inside(&mut params, "text", "format", json_mode);
                 }
             }
-            Route::ChatCompletions if any_json && request.tools.is_empty() => {
-                params.entry("response_format").or_insert(json_mode);
+            Route::ChatCompletions => {
+                if any_json && request.tools.is_empty() {
+                    params.entry("response_format").or_insert(json_mode);
+                }
+                if !self.is_official() {
+                    put_options(&mut params, &mut request.options);
+                }
             }
-            Route::ChatCompletions => {}
         }
         request.additional_params = (!params.is_empty()).then_some(Value::Object(params));
+        Ok(())
     }
 
     async fn embed(&self, call: EmbedCall) -> Result<Vec<Vec<f32>>> {
@@ -253,6 +266,17 @@ impl Provider for OpenAi {
         let dimensions = dimensions.and_then(|count| usize::try_from(count).ok());
         let model = self.client(&call.link).embedding(&call.model, dimensions);
         embed::in_batches(&model.erase(), &call).await
+    }
+}
+
+/// rig refuses these options for a server that it does not know; all servers
+/// of this kind know them.
+fn put_options(params: &mut JsonObject, options: &mut GenerationOptions) {
+    if let Some(top_p) = options.top_p.take() {
+        params.insert("top_p".to_owned(), top_p.into());
+    }
+    if !options.stop.is_empty() {
+        params.insert("stop".to_owned(), std::mem::take(&mut options.stop).into());
     }
 }
 

@@ -57,7 +57,12 @@ pub(crate) trait Provider: fmt::Debug + Send + Sync + 'static {
 
     /// Writes the configuration that rig has no member for. `any_json`: an
     /// answer in JSON is wanted, of whatever shape.
-    fn configure(&self, config: &mut Config, any_json: bool, request: &mut CompletionRequest);
+    fn configure(
+        &self,
+        config: &mut Config,
+        any_json: bool,
+        request: &mut CompletionRequest,
+    ) -> Result<()>;
 
     async fn embed(&self, _call: EmbedCall) -> Result<Vec<Vec<f32>>> {
         Err(Status::invalid_argument("this provider has no embedders"))

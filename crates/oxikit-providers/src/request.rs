@@ -21,6 +21,8 @@ pub(crate) enum Constrains {
     /// It holds the model to the schema of an object; others are explained to
     /// the model in words.
     Objects,
+    /// It does not: every schema is explained to the model in words.
+    Nothing,
 }
 
 /// The request without what differs between providers.
@@ -38,8 +40,11 @@ pub(crate) fn convert(
     media::refuse_unsendable(target, model, &history)?;
 
     let output_schema = wanted_schema(request);
-    let is_native =
-        |schema: &Value| constrains == Constrains::Anything || schema::is_object(schema);
+    let is_native = |schema: &Value| match constrains {
+        Constrains::Anything => true,
+        Constrains::Objects => schema::is_object(schema),
+        Constrains::Nothing => false,
+    };
     if let Some(schema) = output_schema.as_ref().filter(|schema| !is_native(schema)) {
         history.insert(0, explain(schema));
     }
@@ -49,6 +54,10 @@ pub(crate) fn convert(
     sent.chat_history = history;
     sent.model = config.version.clone();
     sent.tools = tools(request.tools.as_deref().unwrap_or_default())?;
+    if !sent.tools.is_empty() && !target.accepts(model).tools {
+        // rig would leave them out.
+        return Err(Status::invalid_argument(format!("`{model}` takes no tools")));
+    }
     // Without tools a choice means nothing, and some providers refuse it.
     sent.tool_choice =
         request.tool_choice.filter(|_| !sent.tools.is_empty()).map(|choice| match choice {

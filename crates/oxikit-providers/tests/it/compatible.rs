@@ -194,3 +194,24 @@ async fn headers_of_the_application_go_along() {
     assert_eq!(seen.path, "/api/v1/chat/completions");
     assert_eq!(seen.header("x-title"), Some("My app"));
 }
+
+#[tokio::test]
+async fn a_server_known_for_what_it_lacks_is_not_asked_for_it() {
+    let server = Server::start([Reply::json(answer(said("{}"), "stop"))]).await;
+    let plugin = || {
+        let plugin = OpenAi::compatible("perplexity", format!("{}/v1", server.url));
+        plugin.http_client(client())
+    };
+    let mut request = hello();
+    request["output"] =
+        json!({"format": "json", "constrained": true, "schema": {"type": "object"}});
+    ask(plugin(), "perplexity/sonar", request.clone()).await.unwrap();
+    let seen = server.only();
+    assert_eq!(seen.body.get("response_format"), None);
+    let explained = seen.body["messages"][0]["content"].to_string();
+    assert!(explained.contains("conform to the following schema"), "{explained}");
+
+    request["tools"] = json!([weather_tool()]);
+    let refused = ask(plugin(), "perplexity/sonar", request).await.unwrap_err();
+    assert_eq!(refused.message(), "`sonar` takes no tools");
+}

@@ -75,19 +75,19 @@ async fn a_tool_call_goes_round() {
     let mut request = hello();
     request["tools"] = json!([weather_tool()]);
     let response = ask(ollama(&server), MODEL, request.clone()).await.unwrap();
-    let reference = {
-        let message = response.message.as_ref().unwrap();
-        message.tool_requests().next().unwrap().reference.clone().unwrap()
-    };
+    let asked = response.message.as_ref().unwrap();
+    let asked = asked.tool_requests().next().unwrap();
+    assert!(asked.reference.is_some(), "rig's own id, for Ollama sends none");
     let next = with_tool_response(&request, &response);
     ask(ollama(&server), MODEL, next).await.unwrap();
 
     let [first, second] = <[_; 2]>::try_from(server.seen()).unwrap();
     assert_eq!(first.body["tools"][0]["function"]["name"], "weather");
     let messages = &second.body["messages"];
-    assert_eq!(messages[1]["tool_calls"][0]["id"], json!(reference));
+    let id = &messages[1]["tool_calls"][0]["id"];
+    assert!(id.is_string());
     assert_eq!(messages[2]["role"], "tool");
-    assert_eq!(messages[2]["tool_call_id"], json!(reference));
+    assert_eq!(&messages[2]["tool_call_id"], id);
     assert_eq!(messages[2]["content"], "{\"degrees\":21}");
 }
 
@@ -139,4 +139,17 @@ async fn texts_are_embedded() {
     let seen = server.only();
     assert_eq!(seen.path, "/api/embed");
     assert_eq!(seen.body["input"], json!(["tea", "coffee"]));
+}
+
+#[tokio::test]
+async fn a_tool_choice_is_honoured_or_refused() {
+    let server = Server::start([Reply::json(answer(said("Hi"), "stop"))]).await;
+    let mut request = hello();
+    request["tools"] = json!([weather_tool()]);
+    request["toolChoice"] = json!("none");
+    ask(ollama(&server), MODEL, request.clone()).await.unwrap();
+    assert_eq!(server.only().body.get("tools"), None);
+    request["toolChoice"] = json!("required");
+    let refused = ask(ollama(&server), MODEL, request).await.unwrap_err();
+    assert_eq!(refused.code(), oxikit::StatusCode::InvalidArgument);
 }
