@@ -388,7 +388,10 @@ impl<'s> Lexer<'s> {
         let text = &self.rest[1..end];
         let mut token = self.take(TokenKind::BracketId, end + 1);
         token.text = if text.contains('\\') {
-            Cow::Owned(unescape_bracket(text))
+            // A backslash before the closing bracket counts as well.
+            let mut text = unescape_bracket(&format!("{text}]"));
+            text.pop();
+            Cow::Owned(text)
         } else {
             Cow::Borrowed(text)
         };

@@ -1,12 +1,11 @@
 //! Tokens to a tree, by recursive descent with a bound on nesting.
 
+mod expressions;
+
 use std::sync::Arc;
 
-use serde_json::Number;
-
 use super::ast::{
-    Block, Call, Expr, Hash, Inline, Literal, Mustache, Node, Partial, PartialName, Path, Program,
-    Strip, Text, is_scoped,
+    Block, Call, Inline, Literal, Mustache, Node, Partial, PartialName, Program, Strip, Text,
 };
 use super::lexer::{Lexer, Token, TokenKind};
 use super::whitespace;
@@ -33,12 +32,6 @@ struct Parser<'s> {
     /// Block parameters in scope, the innermost last.
     scopes: Vec<Vec<String>>,
     nesting: usize,
-}
-
-/// A name before it is known whether it is to be looked up.
-enum Name {
-    Path(Path),
-    Literal(Literal, Position),
 }
 
 /// `{{else}}…` or `{{else if …}}…` as it follows a block's first program.
@@ -337,166 +330,6 @@ impl<'s> Parser<'s> {
         };
         Ok((partial, original))
     }
-
-    fn arguments(&mut self) -> Result<(Vec<Expr>, Hash)> {
-        let (mut params, mut hash) = (Vec::new(), Vec::new());
-        while !self.at_hash() && self.at_expression() {
-            params.push(self.expression()?);
-        }
-        while self.at_hash() {
-            let key = self.advance()?.text.into_owned();
-            self.advance()?;
-            hash.push((key, self.expression()?));
-        }
-        Ok((params, hash))
-    }
-
-    fn at_hash(&self) -> bool {
-        matches!(self.current.kind, TokenKind::Id | TokenKind::BracketId)
-            && self.next.kind == TokenKind::Equals
-    }
-
-    fn at_expression(&self) -> bool {
-        matches!(
-            self.current.kind,
-            TokenKind::Id
-                | TokenKind::BracketId
-                | TokenKind::Data
-                | TokenKind::String
-                | TokenKind::Number
-                | TokenKind::True
-                | TokenKind::False
-                | TokenKind::Undefined
-                | TokenKind::Null
-                | TokenKind::OpenSubexpression
-        )
-    }
-
-    fn expression(&mut self) -> Result<Expr> {
-        if self.current.kind == TokenKind::OpenSubexpression {
-            return Ok(Expr::Call(Box::new(self.subexpression()?)));
-        }
-        Ok(match self.name()? {
-            Name::Path(path) => Expr::Path(path),
-            Name::Literal(literal, _) => Expr::Literal(literal),
-        })
-    }
-
-    fn subexpression(&mut self) -> Result<Call> {
-        self.enter()?;
-        let open = self.advance()?;
-        let name = self.name()?;
-        let (params, hash) = self.arguments()?;
-        self.expect(TokenKind::CloseSubexpression)?;
-        self.nesting -= 1;
-        Ok(Call { path: self.callee(name), params, hash, position: open.position })
-    }
-
-    fn block_params(&mut self) -> Result<Vec<String>> {
-        if self.current.kind != TokenKind::OpenBlockParams {
-            return Ok(Vec::new());
-        }
-        self.advance()?;
-        let mut names = Vec::new();
-        while matches!(self.current.kind, TokenKind::Id | TokenKind::BracketId) {
-            names.push(self.advance()?.text.into_owned());
-        }
-        if names.is_empty() {
-            return Err(self.unexpected());
-        }
-        self.expect(TokenKind::Pipe)?;
-        Ok(names)
-    }
-
-    fn name(&mut self) -> Result<Name> {
-        let position = self.current.position;
-        let literal = match self.current.kind {
-            TokenKind::String => Literal::Text(self.current.text.to_string()),
-            TokenKind::Number => Literal::Number(number(&self.current.text)),
-            TokenKind::True => Literal::Bool(true),
-            TokenKind::False => Literal::Bool(false),
-            TokenKind::Undefined => Literal::Undefined,
-            TokenKind::Null => Literal::Null,
-            _ => return self.path().map(Name::Path),
-        };
-        self.advance()?;
-        Ok(Name::Literal(literal, position))
-    }
-
-    fn path(&mut self) -> Result<Path> {
-        let position = self.current.position;
-        let data = self.current.kind == TokenKind::Data;
-        if data {
-            self.advance()?;
-        }
-        let mut original = String::from(if data { "@" } else { "" });
-        let (mut depth, mut parts) = (0, Vec::new());
-        loop {
-            let is_operator = match self.current.kind {
-                TokenKind::Id => matches!(&*self.current.text, ".." | "." | "this"),
-                TokenKind::BracketId => false,
-                _ => return Err(self.unexpected()),
-            };
-            let part = self.advance()?.text;
-            original.push_str(&part);
-            if !is_operator {
-                parts.push(part.into_owned());
-            } else if !parts.is_empty() {
-                return Err(Error::parse(
-                    position,
-                    format!("`{part}` may only stand at the start of a path, as in `../name`"),
-                ));
-            } else if part == ".." {
-                depth += 1;
-            }
-            if self.current.kind != TokenKind::Separator {
-                break;
-            }
-            original.push_str(&self.advance()?.text);
-        }
-        let unscoped = depth == 0 && !is_scoped(&original);
-        Ok(Path {
-            simple: unscoped && parts.len() == 1,
-            block_param: unscoped && self.is_block_param(parts.first()),
-            data,
-            depth,
-            parts,
-            original,
-            position,
-        })
-    }
-
-    /// A literal in the place of a helper is a name like any other.
-    fn callee(&self, name: Name) -> Path {
-        match name {
-            Name::Path(path) => path,
-            Name::Literal(literal, position) => {
-                let name = literal.to_name();
-                Path {
-                    data: false,
-                    depth: 0,
-                    simple: !is_scoped(&name),
-                    block_param: !is_scoped(&name) && self.is_block_param(Some(&name)),
-                    parts: vec![name.clone()],
-                    original: name,
-                    position,
-                }
-            }
-        }
-    }
-
-    fn is_block_param(&self, name: Option<&String>) -> bool {
-        name.is_some_and(|name| self.scopes.iter().any(|scope| scope.contains(name)))
-    }
-}
-
-impl Name {
-    fn original(&self) -> Literal {
-        match self {
-            Self::Path(path) => Literal::Text(path.original.clone()),
-            Self::Literal(literal, _) => literal.clone(),
-        }
-    }
 }
 
 impl InversePart {
@@ -532,15 +365,5 @@ fn same_name(open: &Literal, close: &Literal) -> bool {
     match (open, close) {
         (Literal::Number(open), Literal::Number(close)) => open.as_f64() == close.as_f64(),
         _ => open == close,
-    }
-}
-
-fn number(text: &str) -> Number {
-    match text.parse::<i64>() {
-        Ok(integer) => integer.into(),
-        // More digits than a float has are as good as its largest value.
-        Err(_) => Number::from_f64(text.parse().unwrap_or(f64::MAX))
-            .or_else(|| Number::from_f64(f64::MAX))
-            .unwrap_or_else(|| 0.into()),
     }
 }

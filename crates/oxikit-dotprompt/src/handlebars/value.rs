@@ -188,13 +188,39 @@ impl<'a> Val<'a> {
         }
         match (self.is_object(), other.is_object()) {
             (true, true) => self.strictly_equals(other),
-            (true, false) => Self::text(&self.to_text()).loosely_equals(other),
-            (false, true) => self.loosely_equals(&Self::text(&other.to_text())),
+            (true, false) => self.prints_as(other),
+            (false, true) => other.prints_as(self),
             (false, false) => match (self.as_str(), other.as_str()) {
                 (Some(a), Some(b)) => a == b,
                 _ => self.to_number() == other.to_number(),
             },
         }
+    }
+
+    /// Whether an object's text is loosely equal to a text, number or boolean.
+    /// Asked for every item of a list, so it looks no further than it must.
+    fn prints_as(&self, scalar: &Self) -> bool {
+        match scalar.as_str() {
+            Some(text) => self.strip_from(text) == Some(""),
+            // Two items have a comma between them and are no number.
+            None if self.list_len().is_some_and(|count| count > 1) => false,
+            None => text_to_number(&self.to_text()) == scalar.to_number(),
+        }
+    }
+
+    /// What follows the value's text at the start of `text`.
+    fn strip_from<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let Some(count) = self.list_len() else {
+            return text.strip_prefix(self.to_text().as_str());
+        };
+        let mut rest = text;
+        for index in 0..count {
+            if index > 0 {
+                rest = rest.strip_prefix(',')?;
+            }
+            rest = self.item(index).strip_from(rest)?;
+        }
+        Some(rest)
     }
 
     fn to_number(&self) -> f64 {

@@ -90,6 +90,15 @@ fn a_template_bomb_ends_within_a_second() {
 }
 
 #[test]
+fn a_long_list_of_text_inside_a_list_costs_no_more_than_its_items() {
+    let names: Vec<String> = (0..20_000).map(|index| format!("name {index}")).collect();
+    let start = Instant::now();
+    let template = "{{#each m}}{{#each this}}{{#if ../x}}{{/if}}{{/each}}{{/each}}";
+    text(&Environment::new(), template, json!({ "m": [names] })).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
 fn output_that_grows_too_long_is_an_error() {
     let big = "x".repeat(100_000);
     let input = json!({ "big": big, "m": vec![0; 1000] });

@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use crate::{messages, object};
 
 fn with_history(source: &str) -> Value {
-    let compiled = Environment::new().compile(&Prompt::parse(source).unwrap()).unwrap();
+    let prompt = Prompt::parse(source).expect("it is a prompt");
+    let compiled = Environment::new().compile(&prompt).expect("it compiles");
     let history = [Message::user("u1"), Message::model("m1")].map(Arc::new);
-    let rendered = compiled.render(&RenderInput::default().with_messages(&history)).unwrap();
+    let input = RenderInput::default().with_messages(&history);
+    let rendered = compiled.render(&input).expect("it renders");
     let short = rendered.messages.iter().map(|message| {
         let mark = if message.metadata.is_some() { "*" } else { "" };
         format!("{}{mark}: {}", message.role.as_str(), message.text().trim())
