@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::mpsc;
 
+use crate::call::WantedChunks;
 use crate::check::Check;
 use crate::execution::{BoxFuture, Execution};
-use crate::run::{CHUNK_QUEUE, show_payload};
+use crate::queue::{self, ChunkSender};
+use crate::run::show_payload;
 use crate::span::{Span, SpanSpec};
 use crate::{
     ActionKind, Call, Context, Emitter, Handler, Inputs, Payload, Result, Run, Schema, StepKind,
@@ -37,7 +38,7 @@ type Prepared = Box<dyn FnOnce(Context) -> BoxFuture<'static, Result<Payload>> +
 struct Invocation {
     inputs: Inputs,
     init: Option<Payload>,
-    chunks: Option<mpsc::Sender<Payload>>,
+    chunks: Option<ChunkSender>,
 }
 
 impl Action {
@@ -86,8 +87,14 @@ impl Action {
     /// A call that does not fit the schemas is refused here: it never becomes a
     /// run, and leaves no trace.
     pub fn start(&self, call: Call) -> Result<Run> {
-        let (sender, receiver) = mpsc::channel(CHUNK_QUEUE);
-        Ok(Run::new(self.execute(call, Some(sender))?, receiver))
+        let (sender, chunks) = match call.chunks {
+            WantedChunks::None => (None, None),
+            WantedChunks::Typed | WantedChunks::Json => {
+                let (sender, chunks) = queue::channel(matches!(call.chunks, WantedChunks::Json));
+                (Some(sender), Some(chunks))
+            }
+        };
+        Ok(Run::new(self.execute(call, sender)?, chunks))
     }
 
     /// Runs it to the end and answers the output; chunks are not even made.
@@ -100,9 +107,10 @@ impl Action {
     fn execute(
         &self,
         call: Call,
-        chunks: Option<mpsc::Sender<Payload>>,
+        chunks: Option<ChunkSender>,
     ) -> Result<Execution<'static, Payload>> {
-        let Call { inputs, init, context, labels, registry, parent, extra, is_independent } = call;
+        let Call { inputs, init, context, labels, registry, parent, extra, is_independent, .. } =
+            call;
         let data = match context {
             Some(context) => context,
             None => parent.as_ref().map(|parent| parent.data().clone()).unwrap_or_default(),

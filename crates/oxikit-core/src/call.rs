@@ -22,6 +22,17 @@ pub struct Call {
     pub(crate) parent: Option<Context>,
     pub(crate) extra: Option<Extra>,
     pub(crate) is_independent: bool,
+    pub(crate) chunks: WantedChunks,
+}
+
+/// What the reader of a run does with chunks.
+pub(crate) enum WantedChunks {
+    /// Nothing.
+    None,
+    /// Takes them as they are.
+    Typed,
+    /// Sends them out of the process.
+    Json,
 }
 
 /// Something for the action that no protocol can send.
@@ -54,6 +65,7 @@ impl Call {
             parent: Context::current(),
             extra: None,
             is_independent: false,
+            chunks: WantedChunks::Typed,
         }
     }
 
@@ -67,7 +79,15 @@ impl Call {
     /// Nobody will read chunks, so they need not be made.
     #[must_use]
     pub fn without_chunks(mut self) -> Self {
-        self.wants_chunks = false;
+        self.chunks = WantedChunks::None;
+        self
+    }
+
+    /// Chunks go out of the process: they are written as JSON at once, so that
+    /// what waits for a slow reader is bounded in bytes.
+    #[must_use]
+    pub fn for_wire(mut self) -> Self {
+        self.chunks = WantedChunks::Json;
         self
     }
 

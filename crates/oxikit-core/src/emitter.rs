@@ -4,8 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Serialize;
-use tokio::sync::mpsc::{self, error::TrySendError};
 
+use crate::queue::{self, ChunkSender, Chunks};
 use crate::{Payload, Status};
 
 /// Sends chunks of type `C` to whoever reads the run.
@@ -13,19 +13,19 @@ use crate::{Payload, Status};
 /// When the reader is slow, [`send`](Self::send) waits; when nobody reads, it
 /// costs nothing.
 pub struct Emitter<C = Payload> {
-    sink: Option<mpsc::Sender<Payload>>,
+    sink: Option<ChunkSender>,
     chunk: PhantomData<fn(C)>,
 }
 
 impl<C> Emitter<C> {
-    pub(crate) fn new(sink: Option<mpsc::Sender<Payload>>) -> Self {
+    pub(crate) fn new(sink: Option<ChunkSender>) -> Self {
         Self { sink, chunk: PhantomData }
     }
 
-    /// An emitter and its reader. So many chunks wait before the sender has to.
-    pub fn channel(queue: usize) -> (Self, mpsc::Receiver<Payload>) {
-        let (sender, receiver) = mpsc::channel(queue);
-        (Self::new(Some(sender)), receiver)
+    /// An emitter and its reader.
+    pub fn channel() -> (Self, Chunks) {
+        let (sender, chunks) = queue::channel(false);
+        (Self::new(Some(sender)), chunks)
     }
 
     /// An emitter that nobody reads.
@@ -51,18 +51,9 @@ impl<C: Serialize + Send + Sync + 'static> Emitter<C> {
         let Some(sink) = &self.sink else {
             return Ok(());
         };
-        // There is mostly room, and then nothing to wait for.
-        match sink.try_send(Payload::of(chunk)) {
-            Ok(()) => {
-                // A task that only sends must let others run too.
-                tokio::task::coop::consume_budget().await;
-                Ok(())
-            }
-            Err(TrySendError::Full(chunk)) => {
-                sink.send(chunk).await.map_err(|_| Status::cancelled())
-            }
-            Err(TrySendError::Closed(_)) => Err(Status::cancelled()),
-        }
+        let chunk = Payload::of(chunk);
+        let chunk = if sink.is_for_wire() { chunk.encoded()? } else { chunk };
+        sink.send(chunk).await.map_err(|_| Status::cancelled())
     }
 }
 

@@ -102,6 +102,19 @@ impl Payload {
         }
     }
 
+    /// Bytes it holds, as far as can be told without a look at the value.
+    pub(crate) fn weight(&self) -> usize {
+        match &self.0 {
+            Repr::Json(text) => text.len(),
+            Repr::Value(value) => value.weight(),
+        }
+    }
+
+    /// The same as JSON text.
+    pub(crate) fn encoded(self) -> Result<Self, serde_json::Error> {
+        Ok(Self(Repr::Json(self.to_json()?)))
+    }
+
     /// The value as a tree.
     pub fn to_value(&self) -> Result<Value, Status> {
         self.try_to_value().map_err(Status::from)
@@ -180,6 +193,8 @@ trait AnyValue: Send + Sync {
 
     fn as_any(&self) -> &dyn Any;
 
+    fn weight(&self) -> usize;
+
     /// Moves the value into `slot`, an `Option` of its type. Fails when the slot
     /// is of another type, or when somebody else still holds the value.
     fn take_into(self: Arc<Self>, slot: &mut dyn Any) -> Result<(), Arc<dyn AnyValue>>;
@@ -192,6 +207,10 @@ impl<T: Serialize + Send + Sync + 'static> AnyValue for T {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn weight(&self) -> usize {
+        size_of::<T>()
     }
 
     fn take_into(self: Arc<Self>, slot: &mut dyn Any) -> Result<(), Arc<dyn AnyValue>> {

@@ -6,14 +6,11 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use futures_core::Stream;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::execution::Execution;
+use crate::queue::Chunks;
 use crate::{Context, Payload, Result, SpanId, Status, TraceId};
-
-/// So many chunks wait for the reader before the action has to.
-pub(crate) const CHUNK_QUEUE: usize = 256;
 
 /// What a [`Run`] yields: any number of chunks, then one of the other two.
 #[derive(Debug, Clone)]
@@ -34,7 +31,7 @@ pub enum Event {
 pub struct Run {
     execution: Execution<'static, Payload>,
     /// `None` once all chunks have been read.
-    chunks: Option<mpsc::Receiver<Payload>>,
+    chunks: Option<Chunks>,
     end: End,
 }
 
@@ -60,11 +57,8 @@ impl Canceller {
 }
 
 impl Run {
-    pub(crate) fn new(
-        execution: Execution<'static, Payload>,
-        chunks: mpsc::Receiver<Payload>,
-    ) -> Self {
-        Self { execution, chunks: Some(chunks), end: End::Ahead }
+    pub(crate) fn new(execution: Execution<'static, Payload>, chunks: Option<Chunks>) -> Self {
+        Self { execution, chunks, end: End::Ahead }
     }
 
     /// The trace of this run, known from the start.
@@ -95,7 +89,7 @@ impl Run {
 
     /// A chunk that is ready now. Lets a writer send what there is as one piece.
     pub fn ready_chunk(&mut self) -> Option<Payload> {
-        self.chunks.as_mut()?.try_recv().ok()
+        self.chunks.as_mut()?.try_recv()
     }
 
     /// The output, passing over the chunks.
@@ -158,7 +152,7 @@ impl Run {
             End::Known(event) => Poll::Ready(Some(event)),
             End::Over => Poll::Ready(None),
             End::Ahead => {
-                // Every emitter is gone, but the work is not done.
+                // Nobody asked for chunks, and the work is not done.
                 self.end = End::Ahead;
                 Poll::Pending
             }

@@ -88,11 +88,12 @@ pub use vector_store::{MemoryVectorStore, MemoryVectorStoreOptions};
 
 /// What most programs need: `use oxikit::prelude::*;`.
 pub mod prelude {
-    pub use crate::{
-        ActionContext, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part, Prompt, PromptExt, Result,
-        ResultExt, RetrievalExt, Status, StatusCode, Tool, ToolContext, interrupt, respond_to, restart_of, tool,
-    };
     pub use crate::offline::Offline;
+    pub use crate::{
+        ActionContext, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part, Prompt,
+        PromptExt, Result, ResultExt, RetrievalExt, Status, StatusCode, Tool, ToolContext,
+        interrupt, respond_to, restart_of, tool,
+    };
     pub use schemars::JsonSchema;
     pub use serde::{Deserialize, Serialize};
     pub use serde_json::{Value, json};

@@ -139,7 +139,8 @@ impl PromptSource {
     ) -> Result<GenerateActionOptions> {
         let input = self.input?;
         let definition = ai.library().get(&self.name)?;
-        let step = Step::new(StepKind::PromptTemplate, "render").in_registry(ai.registry()).input(&input);
+        let step =
+            Step::new(StepKind::PromptTemplate, "render").in_registry(ai.registry()).input(&input);
         step.run(|ctx| async move {
             ctx.set_attribute("genkit:metadata:promptName", self.name);
             definition.render(input, &context, &history)

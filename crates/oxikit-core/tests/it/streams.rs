@@ -234,7 +234,7 @@ async fn an_emitter_without_a_reader_costs_nothing_and_can_be_made_anywhere() {
     let emitter = Emitter::<u32>::discard();
     emitter.send(1).await.unwrap();
     assert!(!emitter.is_wanted());
-    let (emitter, mut chunks) = Emitter::<u32>::channel(1);
+    let (emitter, mut chunks) = Emitter::<u32>::channel();
     emitter.retype::<&str>().send("x").await.unwrap();
     assert_eq!(chunks.recv().await.unwrap().parse::<String>().unwrap(), "x");
 }

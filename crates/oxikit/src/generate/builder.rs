@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use oxikit_core::{
-    Action, ActionContext, Context, Emitter, Payload, Result, Schema, Status, Step, StepKind,
+    Action, ActionContext, Context, Emitter, Result, Schema, Status, Step, StepKind,
 };
 use oxikit_wire::{
     Document, GenerateActionOptions, GenerateResponse, GenerateResponseChunk, Instructions,
@@ -17,10 +17,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::mpsc;
 
 use super::request::format_of;
-use super::stream::QUEUE;
 use super::turn::{GenerateCall, begin_turn};
 use super::{GenerateStream, Reply};
 use crate::middleware::{self, Middleware, Turn};
@@ -324,7 +322,7 @@ impl<T> Generate<T> {
     where
         T: 'static,
     {
-        let (out, chunks): (_, mpsc::Receiver<Payload>) = Emitter::channel(QUEUE);
+        let (out, chunks) = Emitter::channel();
         let format = format_of(self.options.output.as_ref().unwrap_or(&OutputOptions::default()));
         GenerateStream::new(self.run(out), chunks, format)
     }
@@ -346,7 +344,10 @@ impl<T> Generate<T> {
         step.run(|_| self.run_resolved(out)).await
     }
 
-    async fn run_resolved(mut self, out: Emitter<GenerateResponseChunk>) -> Result<GenerateResponse> {
+    async fn run_resolved(
+        mut self,
+        out: Emitter<GenerateResponseChunk>,
+    ) -> Result<GenerateResponse> {
         self.resolve().await?;
         let (ai, options) = (self.ai, self.options);
         run_loop(ai, options, self.middleware, self.tools, self.context, out).await

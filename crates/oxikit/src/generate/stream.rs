@@ -3,22 +3,18 @@
 use std::fmt;
 use std::pin::Pin;
 
-use oxikit_core::{Payload, Result, Status};
+use oxikit_core::{Chunks, Payload, Result, Status};
 use oxikit_wire::{GenerateResponse, GenerateResponseChunk};
 use serde_json::Value;
-use tokio::sync::mpsc;
 
 use super::Reply;
 use crate::format::{Format, StreamParser};
-
-/// So many pieces wait for the reader before the model has to.
-pub(crate) const QUEUE: usize = 256;
 
 /// A running generate call: its pieces, then the whole answer. Dropping it
 /// cancels the call.
 pub struct GenerateStream<T = Value> {
     work: Pin<Box<dyn Future<Output = Result<GenerateResponse>> + Send>>,
-    chunks: mpsc::Receiver<Payload>,
+    chunks: Chunks,
     result: Option<Result<Reply<T>>>,
     format: Option<Format>,
     parser: Option<StreamParser>,
@@ -28,7 +24,7 @@ pub struct GenerateStream<T = Value> {
 impl<T> GenerateStream<T> {
     pub(super) fn new(
         work: impl Future<Output = Result<GenerateResponse>> + Send + 'static,
-        chunks: mpsc::Receiver<Payload>,
+        chunks: Chunks,
         format: Option<Format>,
     ) -> Self {
         Self { work: Box::pin(work), chunks, result: None, format, parser: None, index: None }

@@ -13,10 +13,12 @@ use crate::generate::request;
 /// Registers both actions of a prompt.
 pub(super) fn register(registry: &Registry, definition: &Arc<Definition>) {
     let (plain, executable) = (definition.clone(), definition.clone());
-    registry.register(begin(ActionKind::Prompt, definition).handler(move |input: Value, ctx: Context| {
-        let definition = plain.clone();
-        async move { model_request(&definition, input, &ctx).await }
-    }));
+    registry.register(begin(ActionKind::Prompt, definition).handler(
+        move |input: Value, ctx: Context| {
+            let definition = plain.clone();
+            async move { model_request(&definition, input, &ctx).await }
+        },
+    ));
     registry.register(begin(ActionKind::ExecutablePrompt, definition).handler(
         move |input: Value, ctx: Context| {
             let definition = executable.clone();
@@ -35,7 +37,8 @@ pub(super) fn remove(registry: &Registry, name: &str) {
 /// The definition checks the input itself, after its defaults are in; the schema
 /// is only listed here.
 fn begin(kind: ActionKind, definition: &Definition) -> ActionBuilder {
-    let builder = Action::builder(kind, &definition.name).metadata_from(definition.metadata.clone());
+    let builder =
+        Action::builder(kind, &definition.name).metadata_from(definition.metadata.clone());
     let builder = match &definition.input {
         Some(schema) => builder.listed_input_schema(schema.clone()),
         None => builder,

@@ -2,7 +2,9 @@
 
 use oxikit_core::{Result, Schema};
 use oxikit_dotprompt::Environment;
-use oxikit_wire::{Document, GenerateActionOptions, JsonObject, MiddlewareRef, OutputOptions, ToolChoice};
+use oxikit_wire::{
+    Document, GenerateActionOptions, JsonObject, MiddlewareRef, OutputOptions, ToolChoice,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -184,7 +186,8 @@ impl PromptBuilder {
     }
 
     fn action_metadata(&self) -> JsonObject {
-        let GenerateActionOptions { model, config, tools, tool_choice, middleware, output, .. } = &self.options;
+        let GenerateActionOptions { model, config, tools, tool_choice, middleware, output, .. } =
+            &self.options;
         let mut prompt = json!({
             "name": self.name,
             "input": self.input.as_ref().map_or(json!({}), |schema| json!({ "schema": schema.as_json() })),

@@ -39,12 +39,18 @@ impl Definition {
         let metadata = compiled.metadata().clone();
         let read = |key: &str| metadata.get(key).cloned().filter(|value| !value.is_null());
         let wrong = |key: &str, error: serde_json::Error| {
-            Status::invalid_argument(format!("prompt `{name}`: `{key}` is not as it should be: {error}"))
+            Status::invalid_argument(format!(
+                "prompt `{name}`: `{key}` is not as it should be: {error}"
+            ))
         };
-        let middleware: Option<Vec<MiddlewareRef>> =
-            read("use").map(serde_json::from_value).transpose().map_err(|error| wrong("use", error))?;
-        let tool_choice =
-            read("toolChoice").map(serde_json::from_value).transpose().map_err(|error| wrong("toolChoice", error))?;
+        let middleware: Option<Vec<MiddlewareRef>> = read("use")
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(|error| wrong("use", error))?;
+        let tool_choice = read("toolChoice")
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(|error| wrong("toolChoice", error))?;
         let output = metadata.output.clone().map(|output| OutputOptions {
             format: output.format,
             json_schema: output.schema,
@@ -110,7 +116,9 @@ impl Definition {
             Value::Object(members) => members,
             _ => {
                 let name = &self.name;
-                return Err(Status::invalid_argument(format!("the input of prompt `{name}` is an object")));
+                return Err(Status::invalid_argument(format!(
+                    "the input of prompt `{name}` is an object"
+                )));
             }
         };
         let mut all = self.default_input.clone().unwrap_or_default();
@@ -168,8 +176,10 @@ fn file_metadata(
     if let Some(choice) = &options.tool_choice {
         prompt["toolChoice"] = json!(choice);
     }
-    let mut metadata =
-        JsonObject::from_iter([("type".to_owned(), json!("prompt")), ("prompt".to_owned(), prompt)]);
+    let mut metadata = JsonObject::from_iter([
+        ("type".to_owned(), json!("prompt")),
+        ("prompt".to_owned(), prompt),
+    ]);
     if let Some(own) = own {
         metadata.insert("metadata".to_owned(), json!(own));
     }

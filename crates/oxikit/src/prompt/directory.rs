@@ -73,7 +73,10 @@ impl Source {
         for (name, status) in &broken {
             tracing::error!(prompt = name, %status, "prompt file is broken");
         }
-        PromptDirectory { loaded: names.into_iter().filter(|name| !broken.contains_key(name)).collect(), broken }
+        PromptDirectory {
+            loaded: names.into_iter().filter(|name| !broken.contains_key(name)).collect(),
+            broken,
+        }
     }
 
     fn watch(self: Arc<Self>, ai: &Oxikit) -> Result<(), notify_debouncer_full::notify::Error> {
@@ -82,12 +85,17 @@ impl Source {
         let directory = self.directory.clone();
         let mut watcher = new_debouncer(SETTLE, None, move |events: DebounceEventResult| {
             let Some(registry) = registry.upgrade() else { return };
-            let is_prompt = |path: &PathBuf| path.extension().is_none_or(|extension| extension == "prompt");
+            let is_prompt =
+                |path: &PathBuf| path.extension().is_none_or(|extension| extension == "prompt");
             match events {
                 Ok(events) if !events.iter().flat_map(|event| &event.paths).any(is_prompt) => {}
                 _ => {
                     let state = self.reload(&registry, &registry.state::<Library>());
-                    tracing::info!(loaded = state.loaded.len(), broken = state.broken.len(), "prompts loaded again");
+                    tracing::info!(
+                        loaded = state.loaded.len(),
+                        broken = state.broken.len(),
+                        "prompts loaded again"
+                    );
                 }
             }
         })?;
@@ -114,7 +122,9 @@ impl Files {
     fn read_file(&mut self, path: &Path, prefix: &str, name: &str) {
         match read_text(path) {
             Ok(text) => match name.strip_prefix('_') {
-                Some(partial) => self.partials.insert(format!("{prefix}{partial}"), partial_body(&text)),
+                Some(partial) => {
+                    self.partials.insert(format!("{prefix}{partial}"), partial_body(&text))
+                }
                 None => self.prompts.insert(format!("{prefix}{name}"), text.into()),
             },
             Err(status) => {
@@ -128,7 +138,9 @@ impl Files {
 fn read_text(path: &Path) -> Result<String> {
     let length = fs::metadata(path)?.len();
     if length > MAX_BYTES {
-        return Err(Status::internal(format!("the file has {length} bytes, {MAX_BYTES} are allowed")));
+        return Err(Status::internal(format!(
+            "the file has {length} bytes, {MAX_BYTES} are allowed"
+        )));
     }
     Ok(fs::read_to_string(path)?)
 }

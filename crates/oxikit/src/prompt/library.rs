@@ -39,7 +39,8 @@ impl Library {
         match shelves.definitions.get(name) {
             Some(definition) => definition.clone(),
             None => {
-                let names: Vec<_> = shelves.recipes.keys().map(|name| format!("`{name}`")).collect();
+                let names: Vec<_> =
+                    shelves.recipes.keys().map(|name| format!("`{name}`")).collect();
                 let status = Status::not_found(format!("Prompt '{name}' not found"));
                 Err(status.with_hint(format!("there are: {}", names.join(", "))))
             }
@@ -81,7 +82,9 @@ impl Library {
             shelves.environment = std::mem::take(&mut shelves.environment).partial(name, source);
         }
         let names: Vec<_> = prompts.keys().cloned().collect();
-        shelves.recipes.extend(prompts.into_iter().map(|(name, source)| (name, Recipe::File(source))));
+        shelves
+            .recipes
+            .extend(prompts.into_iter().map(|(name, source)| (name, Recipe::File(source))));
         shelves.make_all(registry);
         names.into_iter().filter_map(|name| Some((name.clone(), shelves.mistake(&name)?))).collect()
     }

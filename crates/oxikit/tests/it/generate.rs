@@ -22,7 +22,10 @@ pub(crate) type Answer = (Vec<GenerateResponseChunk>, Result<GenerateResponse>);
 
 impl Script {
     pub(crate) fn define(ai: &Oxikit, answers: impl IntoIterator<Item = Answer>) -> Self {
-        let script = Self { answers: Arc::new(Mutex::new(answers.into_iter().collect())), ..Self::default() };
+        let script = Self {
+            answers: Arc::new(Mutex::new(answers.into_iter().collect())),
+            ..Self::default()
+        };
         let played = script.clone();
         ai.define_model(Model::builder("script").handler(move |request, _, out| {
             played.requests.lock().unwrap().push(request);
@@ -87,7 +90,8 @@ async fn add(
 #[tokio::test]
 async fn a_generate_call_answers_with_the_models_text() {
     let (ai, script) = app([says("hello")]);
-    let reply = ai.generate().system("S").prompt("hi").config(json!({"temperature": 1})).await.unwrap();
+    let reply =
+        ai.generate().system("S").prompt("hi").config(json!({"temperature": 1})).await.unwrap();
     assert_eq!(reply.text(), "hello");
     assert_eq!(
         json!(script.last_request()),
@@ -162,7 +166,10 @@ async fn tool_answers_keep_the_order_of_the_requests_and_run_at_the_same_time() 
 async fn chunks_carry_role_and_index_through_the_rounds() {
     let ask = vec![request("add", "r", json!({"a": 1, "b": 1}))];
     let (ai, _) = app([
-        (vec![GenerateResponseChunk::text("par"), GenerateResponseChunk::text("tial")], asks(ask).1),
+        (
+            vec![GenerateResponseChunk::text("par"), GenerateResponseChunk::text("tial")],
+            asks(ask).1,
+        ),
         (vec![GenerateResponseChunk::text("fin")], says("fin").1),
     ]);
     let mut stream = ai.generate().prompt("x").tool(add()).stream();
@@ -170,7 +177,12 @@ async fn chunks_carry_role_and_index_through_the_rounds() {
     while let Some(chunk) = stream.next().await {
         seen.push((chunk.role.unwrap(), chunk.index.unwrap(), chunk.to_text()));
     }
-    let expected = [(Role::Model, 0, "par"), (Role::Model, 0, "tial"), (Role::Tool, 1, ""), (Role::Model, 2, "fin")];
+    let expected = [
+        (Role::Model, 0, "par"),
+        (Role::Model, 0, "tial"),
+        (Role::Tool, 1, ""),
+        (Role::Model, 2, "fin"),
+    ];
     assert_eq!(seen, expected.map(|(role, index, text)| (role, index, text.to_owned())));
     assert_eq!(stream.finish().await.unwrap().text(), "fin");
 }
@@ -224,7 +236,11 @@ async fn an_unknown_model_tool_or_default_is_a_clear_error() {
         StatusCode::NotFound,
         "Tool 'gone' not found",
     );
-    check(ai.generate().prompt("x").await.unwrap_err(), StatusCode::NotFound, "Tool nope not found");
+    check(
+        ai.generate().prompt("x").await.unwrap_err(),
+        StatusCode::NotFound,
+        "Tool nope not found",
+    );
     check(
         ai.generate().await.unwrap_err(),
         StatusCode::InvalidArgument,
@@ -379,7 +395,10 @@ async fn a_restarted_tool_learns_that_it_was_resumed() {
     let done = again.restart(restart_of(waiting, json!({"approved": true}))).await.unwrap();
     assert_eq!(done.text(), "paid");
     assert_eq!(
-        done.response().request.as_ref().unwrap().messages[2].content[0].as_tool_response().unwrap().output,
+        done.response().request.as_ref().unwrap().messages[2].content[0]
+            .as_tool_response()
+            .unwrap()
+            .output,
         Some(json!("paid 500"))
     );
 }
@@ -410,7 +429,10 @@ async fn resuming_without_an_answer_or_without_an_interrupt_is_refused() {
 async fn tool_requests_can_be_returned_instead_of_run() {
     let (ai, _) = app([asks(vec![request("add", "r", json!({"a": 1, "b": 1}))])]);
     let reply = ai.generate().prompt("x").tool(add()).return_tool_requests().await.unwrap();
-    assert_eq!(reply.tool_requests().map(|request| request.name.as_str()).collect::<Vec<_>>(), ["add"]);
+    assert_eq!(
+        reply.tool_requests().map(|request| request.name.as_str()).collect::<Vec<_>>(),
+        ["add"]
+    );
     assert_eq!(reply.finish_reason(), Some(FinishReason::Stop));
 }
 
@@ -449,16 +471,26 @@ async fn typed_output_is_asked_for_read_and_checked() {
     assert_eq!(reply.output().unwrap(), Recipe { title: "Soup".into(), minutes: 20 });
     assert_eq!(
         reply.message().unwrap().metadata,
-        json!({"generate": {"output": {"contentType": "application/json", "format": "json"}}}).as_object().cloned()
+        json!({"generate": {"output": {"contentType": "application/json", "format": "json"}}})
+            .as_object()
+            .cloned()
     );
     let asked = script.last_request();
     assert_eq!(json!(asked.output), json!({"constrained": false}));
-    assert!(asked.messages[0].content[1].as_text().unwrap().starts_with("Output should be in JSON format"));
+    assert!(
+        asked.messages[0].content[1]
+            .as_text()
+            .unwrap()
+            .starts_with("Output should be in JSON format")
+    );
 
     let status = ai.generate().prompt("P").output::<Recipe>().await.unwrap_err();
     assert_eq!(status.code(), StatusCode::InvalidArgument);
     assert!(status.message().contains("must have required property 'minutes'"), "{status}");
-    assert_eq!(ai.generate().prompt("P").output::<Recipe>().await.unwrap_err().code(), StatusCode::InvalidArgument);
+    assert_eq!(
+        ai.generate().prompt("P").output::<Recipe>().await.unwrap_err().code(),
+        StatusCode::InvalidArgument
+    );
 }
 
 #[tokio::test]
@@ -490,6 +522,7 @@ async fn a_flow_calls_a_model_below_itself_and_passes_its_caller_on() {
         Ok(answer.unwrap_or_default())
     });
     let context = ActionContext::default().with("auth", json!({"uid": "ada"}));
-    let output = ai.registry().run("/flow/outer", Call::new("hi").with_context(context)).await.unwrap();
+    let output =
+        ai.registry().run("/flow/outer", Call::new("hi").with_context(context)).await.unwrap();
     assert_eq!(output.to_value().unwrap(), json!({"uid": "ada"}));
 }

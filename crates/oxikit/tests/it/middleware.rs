@@ -31,7 +31,11 @@ impl Middleware for Notes {
         next.run(turn).await
     }
 
-    async fn model(&self, request: GenerateRequest, next: NextModel<'_>) -> Result<GenerateResponse> {
+    async fn model(
+        &self,
+        request: GenerateRequest,
+        next: NextModel<'_>,
+    ) -> Result<GenerateResponse> {
         self.note("model");
         next.run(request).await
     }
@@ -59,8 +63,16 @@ async fn hooks_wrap_every_turn_model_call_and_tool_run_first_is_outermost() {
     assert_eq!(
         *outer.1.lock().unwrap(),
         [
-            "outer turn 0", "inner turn 0", "outer model", "inner model", "outer tool extra",
-            "inner tool extra", "outer turn 1", "inner turn 1", "outer model", "inner model",
+            "outer turn 0",
+            "inner turn 0",
+            "outer model",
+            "inner model",
+            "outer tool extra",
+            "inner tool extra",
+            "outer turn 1",
+            "inner turn 1",
+            "outer model",
+            "inner model",
         ]
     );
 }
@@ -96,7 +108,8 @@ async fn retry_gives_up_and_leaves_lasting_failures_alone() {
 
 #[tokio::test]
 async fn an_answer_that_has_begun_is_not_begun_again() {
-    let (ai, script) = app([(vec![GenerateResponseChunk::text("half")], Err(away())), says("whole")]);
+    let (ai, script) =
+        app([(vec![GenerateResponseChunk::text("half")], Err(away())), says("whole")]);
     let mut stream = ai.generate().prompt("x").middleware(Retry::default()).stream();
     assert_eq!(stream.next().await.unwrap().to_text(), "half");
     assert_eq!(stream.finish().await.unwrap_err().code(), StatusCode::Unavailable);
@@ -107,9 +120,13 @@ async fn an_answer_that_has_begun_is_not_begun_again() {
 async fn fallback_asks_the_next_model() {
     let (ai, _) = app([fails(away())]);
     ai.define_model(Model::builder("other").handler(|_, _, _| async {
-        Ok(GenerateResponse { message: Some(Arc::new(Message::model("from other"))), ..Default::default() })
+        Ok(GenerateResponse {
+            message: Some(Arc::new(Message::model("from other"))),
+            ..Default::default()
+        })
     }));
-    let reply = ai.generate().prompt("x").middleware(Fallback::to(["missing", "other"])).await.unwrap();
+    let reply =
+        ai.generate().prompt("x").middleware(Fallback::to(["missing", "other"])).await.unwrap();
     assert_eq!(reply.text(), "from other");
 }
 
@@ -134,7 +151,11 @@ struct Shared<M>(Arc<M>);
 
 #[oxikit::async_trait]
 impl<M: Middleware> Middleware for Shared<M> {
-    async fn model(&self, request: GenerateRequest, next: NextModel<'_>) -> Result<GenerateResponse> {
+    async fn model(
+        &self,
+        request: GenerateRequest,
+        next: NextModel<'_>,
+    ) -> Result<GenerateResponse> {
         self.0.model(request, next).await
     }
 }
@@ -150,7 +171,8 @@ async fn middleware_is_named_with_its_configuration_and_keeps_its_state() {
 
     let status = ai.generate().prompt("q").middleware_named("nope", None).await.unwrap_err();
     assert_eq!(status.code(), StatusCode::NotFound);
-    let bad = ai.generate().prompt("q").middleware_named("retry", Some(json!({"maxRetries": "many"})));
+    let bad =
+        ai.generate().prompt("q").middleware_named("retry", Some(json!({"maxRetries": "many"})));
     assert_eq!(bad.await.unwrap_err().code(), StatusCode::InvalidArgument);
     let listed = ai.registry().values("middleware");
     assert_eq!(listed.keys().collect::<Vec<_>>(), ["cache", "fallback", "logging", "retry"]);

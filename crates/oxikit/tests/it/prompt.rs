@@ -50,7 +50,11 @@ fn prompts() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), "hello.prompt", HELLO);
     write(directory.path(), "hello.formal.prompt", "Good day {{name}}");
-    write(directory.path(), "sub/chatty.prompt", "{{role \"system\"}}SYS\n{{history}}{{role \"user\"}}now {{q}}");
+    write(
+        directory.path(),
+        "sub/chatty.prompt",
+        "{{role \"system\"}}SYS\n{{history}}{{role \"user\"}}now {{q}}",
+    );
     write(directory.path(), "_footer.prompt", "Footer for {{who}}.");
     directory
 }
@@ -69,7 +73,12 @@ async fn files_become_prompts_variants_and_partials() {
     assert!(loaded.broken.is_empty());
 
     let context = ActionContext::default().with("auth", json!({"email": "e@x"}));
-    let options = ai.prompt("hello", json!({"name": "Ann", "age": 5})).context(context).render().await.unwrap();
+    let options = ai
+        .prompt("hello", json!({"name": "Ann", "age": 5}))
+        .context(context)
+        .render()
+        .await
+        .unwrap();
     let schema = json!({
         "type": "object",
         "properties": {
@@ -133,9 +142,16 @@ async fn history_goes_where_the_prompt_wants_it() {
     let (ai, _) = app([]);
     ai.load_prompts(directory.path()).unwrap();
     let history = [Message::user("u1"), Message::model("m1")];
-    let options = ai.prompt("sub/chatty", json!({"q": "Q"})).messages(history.clone()).render().await.unwrap();
-    let seen: Vec<_> = options.messages.iter().map(|message| (message.role, message.text())).collect();
-    let expected = [(Role::System, "SYS\n"), (Role::User, "u1"), (Role::Model, "m1"), (Role::User, "now Q")];
+    let options = ai
+        .prompt("sub/chatty", json!({"q": "Q"}))
+        .messages(history.clone())
+        .render()
+        .await
+        .unwrap();
+    let seen: Vec<_> =
+        options.messages.iter().map(|message| (message.role, message.text())).collect();
+    let expected =
+        [(Role::System, "SYS\n"), (Role::User, "u1"), (Role::Model, "m1"), (Role::User, "now Q")];
     assert_eq!(seen, expected.map(|(role, text)| (role, text.to_owned())));
 
     ai.define_prompt(Prompt::builder("inline").system("S {{n}}").prompt("U {{n}}")).unwrap();
@@ -148,7 +164,11 @@ async fn history_goes_where_the_prompt_wants_it() {
 async fn a_prompt_is_called_and_its_options_can_be_overridden() {
     let (ai, script) = app([says("hi")]);
     let prompt = ai
-        .define_prompt(Prompt::builder("p").prompt("Say {{what}}").config(json!({"temperature": 0, "topK": 1})))
+        .define_prompt(
+            Prompt::builder("p")
+                .prompt("Say {{what}}")
+                .config(json!({"temperature": 0, "topK": 1})),
+        )
         .unwrap();
     let reply = prompt.call(json!({"what": "hi"})).config(json!({"temperature": 1})).await.unwrap();
     assert_eq!(reply.text(), "hi");
@@ -199,7 +219,11 @@ async fn helpers_partials_and_schemas_may_be_defined_after_the_prompt_that_uses_
 async fn a_broken_file_is_named_with_its_place_and_harms_no_other() {
     let directory = prompts();
     write(directory.path(), "bad.prompt", "---\nmodel: x\n---\nHi {{#if a}}there");
-    write(directory.path(), "bomb.prompt", "---\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n---\nHi");
+    write(
+        directory.path(),
+        "bomb.prompt",
+        "---\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n---\nHi",
+    );
     let (ai, _) = app([]);
     let loaded = ai.load_prompts(directory.path()).unwrap();
     assert_eq!(loaded.loaded.len(), 3);
@@ -228,7 +252,8 @@ async fn a_changed_added_or_removed_file_is_loaded_again() {
     let (ai, _) = app([]);
     ai.load_prompts(directory.path()).unwrap();
     let text = async |name: &str| -> Option<String> {
-        let options: GenerateActionOptions = ai.prompt(name, json!({"name": "Z"})).render().await.ok()?;
+        let options: GenerateActionOptions =
+            ai.prompt(name, json!({"name": "Z"})).render().await.ok()?;
         Some(options.messages[0].text())
     };
     assert_eq!(text("hello.formal").await.unwrap(), "Good day Z");

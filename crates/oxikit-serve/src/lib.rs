@@ -1,0 +1,1 @@
+//! Serves oxikit actions over HTTP.

@@ -1,0 +1,77 @@
+//! Answers in the protocol's form: results and errors as JSON.
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode as HttpStatus};
+use oxikit_core::{OutgoingStatus, Payload, Run, Status};
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) const TRACE_ID: HeaderName = HeaderName::from_static("x-genkit-trace-id");
+pub(crate) const SPAN_ID: HeaderName = HeaderName::from_static("x-genkit-span-id");
+pub(crate) const STREAM_ID: HeaderName = HeaderName::from_static("x-genkit-stream-id");
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// `{"result": …}`.
+pub(crate) fn result(output: &Payload) -> Result<Response<Body>, Status> {
+    let mut body = Vec::with_capacity(128);
+    body.extend_from_slice(b"{\"result\":");
+    output.write_json(&mut body)?;
+    body.push(b'}');
+    Ok(json_response(HttpStatus::OK, body))
+}
+
+/// The error body of the protocol, with the HTTP status of the code.
+pub(crate) fn error(status: &Status) -> Response<Body> {
+    let http = HttpStatus::from_u16(status.code().http()).unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR);
+    let mut response = error_with(http, status);
+    if let Some(delay) = status.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay.as_secs().max(1)));
+    }
+    response
+}
+
+/// The same with another HTTP status, such as 405 or 413, that no code maps to.
+pub(crate) fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
+    /// The seed's members; official servers leave `code` out, clients ignore it.
+    #[derive(Serialize)]
+    struct ErrorBody {
+        code: u16,
+        status: &'static str,
+        message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+    }
+    let OutgoingStatus { status, message, details } = status.outgoing();
+    let body = ErrorBody { code: http.as_u16(), status: status.name(), message, details };
+    let body = serde_json::to_vec(&body).unwrap_or_else(|_| b"{\"status\":\"INTERNAL\"}".to_vec());
+    json_response(http, body)
+}
+
+/// Names the run, so that its trace is found.
+pub(crate) fn name_run(response: &mut Response<Body>, run: &Run) {
+    let headers = response.headers_mut();
+    headers.insert(TRACE_ID, hex(&run.trace_id().to_string()));
+    headers.insert(SPAN_ID, hex(&run.span_id().to_string()));
+}
+
+pub(crate) fn json_response(http: HttpStatus, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = http;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// The head of a stream. Nobody on the way may keep or hold back what is sent.
+pub(crate) fn stream_response(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+fn hex(id: &str) -> HeaderValue {
+    HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static(""))
+}

@@ -1,0 +1,144 @@
+//! Reading a request: its body, its envelope, and how it wants to be answered.
+
+use axum::body::Body;
+use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode as HttpStatus, Uri};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use oxikit_core::{Payload, Status};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::limits::Limits;
+
+/// A refusal with the HTTP status it is told by.
+pub(crate) type Refusal = (HttpStatus, Status);
+
+/// What is in the wrapper: absent is not the same as `null`.
+#[derive(Debug, Default)]
+pub(crate) struct Envelope {
+    pub(crate) data: Option<Payload>,
+    pub(crate) init: Option<Payload>,
+}
+
+/// Whether the run is to be streamed.
+pub(crate) fn wants_stream(headers: &HeaderMap, uri: &Uri) -> bool {
+    let accepts = |value: &str| value.to_ascii_lowercase().contains("text/event-stream");
+    let is_set = |pair: &str| matches!(pair, "stream=true" | "stream=1" | "stream=True");
+    headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(accepts)
+        || uri.query().is_some_and(|query| query.split('&').any(is_set))
+}
+
+/// Refuses a body that is not plain JSON, before it is read.
+pub(crate) fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let refuse = |why: String| Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, Status::invalid_argument(why)));
+    if let Some(encoding) = headers.get(CONTENT_ENCODING)
+        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        return refuse("compressed bodies are not accepted; send plain JSON".into());
+    }
+    let Some(media_type) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let text = media_type.to_str().unwrap_or("?").to_ascii_lowercase();
+    let mut parts = text.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    if essence != "application/json" && !(essence.starts_with("application/") && essence.ends_with("+json")) {
+        return refuse(format!("the body is `{essence}`; send `application/json`"));
+    }
+    match parts.find_map(|part| part.strip_prefix("charset=")) {
+        Some(charset) if !matches!(charset.trim_matches('"'), "utf-8" | "utf8" | "us-ascii") => {
+            refuse(format!("the charset is `{charset}`; JSON is UTF-8"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads the whole body, within its size and time.
+pub(crate) async fn read_body(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let announced: usize = announced.unwrap_or(0);
+    if announced > limits.body_bytes {
+        return Err(too_large(limits));
+    }
+    match tokio::time::timeout(limits.time_for_body(announced), collect(body, limits)).await {
+        Ok(body) => body,
+        Err(_) => Err((
+            HttpStatus::REQUEST_TIMEOUT,
+            Status::public(oxikit_core::StatusCode::DeadlineExceeded, "the body took too long to arrive"),
+        )),
+    }
+}
+
+async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            (HttpStatus::BAD_REQUEST, Status::invalid_argument("the body ended early").caused_by(error))
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + rest.len() + data.len() > limits.body_bytes {
+            return Err(too_large(limits));
+        }
+        if first.is_empty() {
+            // Mostly the only piece: it is not copied.
+            first = data;
+        } else {
+            rest.extend_from_slice(&data);
+        }
+    }
+    if rest.is_empty() {
+        return Ok(first);
+    }
+    let mut all = BytesMut::with_capacity(first.len() + rest.len());
+    all.extend_from_slice(&first);
+    all.unsplit(rest);
+    Ok(all.freeze())
+}
+
+fn too_large(limits: &Limits) -> Refusal {
+    let message = format!("the body is too large; {} bytes are allowed", limits.body_bytes);
+    (HttpStatus::PAYLOAD_TOO_LARGE, Status::resource_exhausted(message))
+}
+
+impl Envelope {
+    /// Reads `{"data": …, "init": …}`. Nothing inside of them is parsed here.
+    pub(crate) fn parse(body: Bytes) -> Result<Self, Status> {
+        #[derive(Deserialize)]
+        struct Members<'a> {
+            #[serde(default, borrow, deserialize_with = "present")]
+            data: Option<&'a RawValue>,
+            #[serde(default, borrow, deserialize_with = "present")]
+            init: Option<&'a RawValue>,
+        }
+        let body = match body.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => body.slice_ref(rest),
+            None => body,
+        };
+        if body.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self::default());
+        }
+        // serde takes a list for a struct; the wrapper is an object.
+        if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+            return Err(not_wrapped());
+        }
+        let members: Members<'_> = serde_json::from_slice(&body)
+            .map_err(|error| Status::invalid_argument(format!("the body is not valid JSON: {error}")))?;
+        if members.data.is_none() && members.init.is_none() && !is_empty_object(&body) {
+            return Err(not_wrapped());
+        }
+        let payload = |raw: &RawValue| Payload::from_raw(&body, raw);
+        Ok(Self { data: members.data.map(payload), init: members.init.map(payload) })
+    }
+}
+
+fn not_wrapped() -> Status {
+    Status::invalid_argument("the body must be a JSON object with the input under `data`: {\"data\": …}")
+}
+
+fn is_empty_object(body: &[u8]) -> bool {
+    body.iter().filter(|byte| !byte.is_ascii_whitespace()).eq(b"{}")
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
