@@ -84,16 +84,15 @@ impl Connection {
             })
     }
 
-    pub(crate) fn set_header(&mut self, name: &'static str, value: &str) {
-        // A value that is not legal in a header would be refused by every call;
-        // leaving it out says so at least in the log.
-        match HeaderValue::from_str(value) {
-            Ok(mut value) => {
-                value.set_sensitive(true);
-                self.headers.insert(HeaderName::from_static(name), value);
-            }
-            Err(_) => tracing::warn!(name, "header left out: its value is not legal"),
-        }
+    pub(crate) fn set_header(&mut self, name: &str, value: &str) {
+        let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value))
+        else {
+            // A builder has nobody to tell, and the call may work without it.
+            tracing::warn!(name, "header left out: its name or value is not legal");
+            return;
+        };
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
     }
 }
 
@@ -140,7 +139,9 @@ macro_rules! connection_methods {
         }
 
         /// The longest wait for the first byte of an answer, and between two;
-        /// two minutes if not set. A long answer that keeps coming is not cut.
+        /// two minutes if not set. A streamed answer that keeps coming is never
+        /// cut; one that is not streamed comes all at once, so a model that
+        /// writes for longer than this needs more.
         #[must_use]
         pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
             self.connection.timeout = timeout;
@@ -164,12 +165,10 @@ macro_rules! connection_methods {
             self
         }
 
-        /// Sends this header with every call.
-        ///
-        /// # Panics
-        /// If the name is not a lower-case header name.
+        /// Sends this header with every call; its value is shown nowhere. One
+        /// that is not legal is left out with a warning.
         #[must_use]
-        pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        pub fn header(mut self, name: &str, value: &str) -> Self {
             self.connection.set_header(name, value);
             self
         }

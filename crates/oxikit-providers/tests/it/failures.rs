@@ -144,6 +144,56 @@ async fn a_stream_that_ends_in_the_middle_is_unavailable() {
 }
 
 #[tokio::test]
+async fn a_stream_without_its_end_is_unavailable_for_every_provider() {
+    let gemini =
+        json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "Hel"}]}}]});
+    let claude = json!({"type": "message_start", "message": {"id": "1", "type": "message",
+        "role": "assistant", "model": "m", "content": [], "stop_reason": null,
+        "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1}}});
+    let llama =
+        json!({"model": "m", "message": {"role": "assistant", "content": "Hel"}, "done": false});
+    let gpt = json!({"type": "response.created", "sequence_number": 0, "response":
+        {"id": "1", "object": "response", "created_at": 1, "status": "in_progress", "model": "m", "output": []}});
+
+    for is_cut in [false, true] {
+        let end = |reply: Reply| if is_cut { reply.cut() } else { reply };
+        let server = Server::start([
+            end(Reply::sse(std::slice::from_ref(&gemini))),
+            end(Reply::sse(std::slice::from_ref(&claude))),
+            end(Reply::ndjson(std::slice::from_ref(&llama))),
+            end(Reply::sse(std::slice::from_ref(&gpt))),
+        ])
+        .await;
+        for failed in [
+            stream(google_ai(&server), "googleai/m", hello()).await.1,
+            stream(anthropic(&server), "anthropic/m", hello()).await.1,
+            stream(ollama(&server), "ollama/m", hello()).await.1,
+            stream(open_ai(&server), "openai/m", hello()).await.1,
+        ] {
+            let failed = failed.unwrap_err();
+            assert_eq!(failed.code(), StatusCode::Unavailable, "{failed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_embedder_fails_as_a_model_does() {
+    let limit = || Reply::error(429, json!({"error": "slow down"})).header("retry-after", "3");
+    let server = Server::start([limit(), limit(), limit()]).await;
+    let request = json!({"input": [{"content": [{"text": "tea"}]}]});
+    for failed in [
+        embed(google_ai(&server), "googleai/e", request.clone()).await,
+        embed(open_ai(&server), "openai/e", request.clone()).await,
+        embed(ollama(&server), "ollama/e", request).await,
+    ] {
+        let failed = failed.unwrap_err();
+        assert_eq!(failed.code(), StatusCode::ResourceExhausted);
+        assert_eq!(failed.retry_after(), Some(Duration::from_secs(3)));
+        assert!(failed.message().contains("slow down"), "{failed}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_whose_body_breaks_off_is_unavailable() {
     let reply = Reply::new(200, "application/json", vec!["{\"id\":".to_owned()]).cut();
     let server = Server::start([reply]).await;

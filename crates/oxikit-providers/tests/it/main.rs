@@ -1,5 +1,7 @@
 //! The providers against local servers that speak each one's language.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic, and its helpers with it")]
+
 mod anthropic;
 mod compatible;
 mod failures;
