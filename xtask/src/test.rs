@@ -38,7 +38,7 @@ const STEPS: [Step; 12] = [
     Step::quick("tests", tests),
     Step::slow("doc-tests", doc_tests),
     Step::slow("docs", docs),
-    Step::slow("conformance", || conformance::run(&[]).map(|suites| Passed(suites.join(", ")))),
+    Step::slow("conformance", conformance_suites),
     Step::slow("examples", || examples::run().map(Passed)),
 ];
 
@@ -202,6 +202,13 @@ fn docs() -> Result<Verdict> {
     let mut command = tools::cargo("doc --workspace --no-deps".split(' '));
     tools::run(command.env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Passed(String::new()))
+}
+
+fn conformance_suites() -> Result<Verdict> {
+    let suites = conformance::run(&[])?;
+    let is_incomplete = suites.iter().any(|line| conformance::is_skipped(line));
+    let summary = suites.join(", ");
+    Ok(if is_incomplete { Skipped(summary) } else { Passed(summary) })
 }
 
 fn cargo(args: &str) -> Result<Verdict> {
