@@ -5,6 +5,7 @@
 mod anthropic;
 mod compatible;
 mod failures;
+mod generate;
 mod google_ai;
 mod listing;
 mod ollama;
