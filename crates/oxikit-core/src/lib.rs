@@ -49,6 +49,7 @@ mod handler;
 mod inputs;
 mod kind;
 mod payload;
+pub mod ports;
 mod queue;
 mod registry;
 mod run;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxikit_wire::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -44,14 +44,14 @@ struct Inner {
 }
 
 /// What a stranger may read of a [`Status`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutgoingStatus {
     /// The code.
     pub status: StatusCode,
     /// The message, or the code's standard text.
     pub message: String,
     /// Details of a public status.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
 

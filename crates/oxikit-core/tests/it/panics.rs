@@ -12,7 +12,6 @@ fn check(status: &Status) {
     assert_eq!(status.outgoing().message, "Internal error");
 }
 
-#[expect(clippy::unused_async, reason = "an action is async")]
 async fn panic_later(_: ()) -> Result<u32> {
     panic!("ouch {}", 1)
 }

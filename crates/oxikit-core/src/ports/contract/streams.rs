@@ -1,0 +1,190 @@
+//! What every stream store promises.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use oxikit_wire::StatusCode;
+
+use super::{failed, kept};
+use crate::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore, follow};
+use crate::{OutgoingStatus, Payload, Status};
+
+/// Runs the suite on a store without streams. The ids used begin with `contract-`.
+pub async fn stream_store(store: Arc<dyn StreamStore>) {
+    a_stream_is_read_from_any_position(&*store).await;
+    a_write_may_be_made_again(&*store).await;
+    a_stream_has_one_writer_and_one_end(&*store).await;
+    failures_are_kept_whole(&*store).await;
+    what_is_not_ones_own_is_not_there(&*store).await;
+    readers_hear_of_what_is_to_come(store.clone()).await;
+    many_readers_see_the_same(store).await;
+}
+
+fn chunks(texts: &[&str]) -> Vec<Payload> {
+    texts.iter().map(|text| Payload::of((*text).to_owned())).collect()
+}
+
+fn done() -> StreamEnd {
+    StreamEnd::Done(Payload::of("done"))
+}
+
+/// Number and JSON of each event.
+fn shown(events: Vec<StreamEvent>) -> Vec<(u64, String)> {
+    let show = |event: StreamEvent| {
+        let text = match event.entry {
+            StreamEntry::Chunk(chunk) => format!("{chunk:?}"),
+            StreamEntry::End(StreamEnd::Done(output)) => format!("done {output:?}"),
+            StreamEntry::End(StreamEnd::Failed(status)) => format!("failed {}", status.message),
+        };
+        (event.sequence, text)
+    };
+    events.into_iter().map(show).collect()
+}
+
+async fn read(
+    store: &dyn StreamStore,
+    id: &str,
+    position: u64,
+    limit: usize,
+) -> Vec<(u64, String)> {
+    shown(kept("read", store.read(&Owner::nobody(), id, position, limit).await))
+}
+
+fn numbered(texts: &[&str], first: u64) -> Vec<(u64, String)> {
+    (first..).zip(texts.iter().map(|text| (*text).to_owned())).collect()
+}
+
+async fn a_stream_is_read_from_any_position(store: &dyn StreamStore) {
+    let id = "contract-read";
+    kept("open", store.open(&Owner::nobody(), id).await);
+    assert_eq!(read(store, id, 0, 10).await, [], "a new stream is empty");
+    assert_eq!(kept("append", store.append(id, 0, chunks(&["a"])).await), 1);
+    assert_eq!(kept("append", store.append(id, 1, chunks(&["b", "c"])).await), 3);
+    assert_eq!(kept("finish", store.finish(id, 3, done()).await), 4);
+    let all = ["\"a\"", "\"b\"", "\"c\"", "done \"done\""];
+    assert_eq!(read(store, id, 0, 10).await, numbered(&all, 1), "in order, from 1, without a gap");
+    assert_eq!(read(store, id, 2, 10).await, numbered(&all[2..], 3), "what follows a position");
+    assert_eq!(read(store, id, 1, 2).await, numbered(&all[1..3], 2), "no more than asked for");
+    assert_eq!(read(store, id, 4, 10).await, [], "nothing follows the end");
+    assert_eq!(read(store, id, 99, 10).await, [], "nor a place beyond it");
+}
+
+async fn a_write_may_be_made_again(store: &dyn StreamStore) {
+    let id = "contract-again";
+    kept("open", store.open(&Owner::nobody(), id).await);
+    for _ in 0..3 {
+        let position = kept("append again", store.append(id, 0, chunks(&["a", "b"])).await);
+        assert_eq!(position, 2, "the same write is answered the same");
+    }
+    for _ in 0..3 {
+        assert_eq!(kept("finish again", store.finish(id, 2, done()).await), 3);
+    }
+    let all = ["\"a\"", "\"b\"", "done \"done\""];
+    assert_eq!(read(store, id, 0, 10).await, numbered(&all, 1), "and counts once");
+}
+
+async fn a_stream_has_one_writer_and_one_end(store: &dyn StreamStore) {
+    let id = "contract-writer";
+    kept("open", store.open(&Owner::nobody(), id).await);
+    let error = failed("an id is used once", store.open(&Owner::principal("x"), id).await);
+    assert!(matches!(error, StoreError::Exists(_)), "{error}");
+    kept("append", store.append(id, 0, chunks(&["a", "b"])).await);
+    for (position, texts) in [(0, vec!["x"]), (0, vec!["a", "x"]), (1, vec!["x"]), (7, vec!["x"])] {
+        let error = failed("another writer", store.append(id, position, chunks(&texts)).await);
+        assert!(matches!(error, StoreError::Conflict(_)), "{error}");
+    }
+    kept("finish", store.finish(id, 2, done()).await);
+    let error = failed("the end is the end", store.append(id, 3, chunks(&["c"])).await);
+    assert!(matches!(error, StoreError::Ended(_)), "{error}");
+    let other = StreamEnd::Done(Payload::of("other"));
+    let error = failed("the first end counts", store.finish(id, 2, other).await);
+    assert!(matches!(error, StoreError::Ended(_)), "{error}");
+    let error = failed("an unknown stream", store.append("contract-none", 0, chunks(&["a"])).await);
+    assert!(matches!(error, StoreError::NotFound(_)), "{error}");
+}
+
+async fn failures_are_kept_whole(store: &dyn StreamStore) {
+    let id = "contract-failed";
+    kept("open", store.open(&Owner::nobody(), id).await);
+    let status: OutgoingStatus =
+        Status::not_found("no order `42`").with_details(serde_json::json!({"id":42})).outgoing();
+    kept("finish", store.finish(id, 0, StreamEnd::Failed(status.clone())).await);
+    let events = kept("read", store.read(&Owner::nobody(), id, 0, 10).await);
+    match &events[..] {
+        [StreamEvent { sequence: 1, entry: StreamEntry::End(StreamEnd::Failed(read)) }] => {
+            assert_eq!(*read, status);
+            assert_eq!(read.status, StatusCode::NotFound);
+        }
+        other => panic!("a failure is one event: {other:?}"),
+    }
+}
+
+async fn what_is_not_ones_own_is_not_there(store: &dyn StreamStore) {
+    let id = "contract-owner";
+    let ada = Owner::principal("ada").of_tenant("t1");
+    kept("open", store.open(&ada, id).await);
+    let bob = Owner::principal("bob").of_tenant("t1");
+    let elsewhere = Owner::principal("ada").of_tenant("t2");
+    for (stranger, id) in
+        [(&bob, id), (&elsewhere, id), (&Owner::nobody(), id), (&ada, "contract-none")]
+    {
+        for error in [
+            failed("a stranger reads", store.read(stranger, id, 0, 1).await.map(drop)),
+            failed("a stranger waits", store.wait(stranger, id, 0).await),
+        ] {
+            assert!(matches!(&error, StoreError::NotFound(of) if of == id), "{error}");
+        }
+    }
+    kept("the owner reads", store.read(&ada, id, 0, 1).await);
+}
+
+async fn readers_hear_of_what_is_to_come(store: Arc<dyn StreamStore>) {
+    let id = "contract-live";
+    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("append", store.append(id, 0, chunks(&["a"])).await);
+    kept("nothing to wait for", store.wait(&Owner::nobody(), id, 0).await);
+    let mut events = Box::pin(follow(store.clone(), Owner::nobody(), id.to_owned(), 0));
+    let writer = async {
+        for (position, text) in [(1, "b"), (2, "c")] {
+            tokio::task::yield_now().await;
+            kept("append", store.append(id, position, chunks(&[text])).await);
+        }
+        tokio::task::yield_now().await;
+        kept("finish", store.finish(id, 3, done()).await);
+    };
+    let reader = async {
+        let mut read = Vec::new();
+        while let Some(event) = events.next().await {
+            read.push(kept("follow", event));
+        }
+        shown(read)
+    };
+    let (_, read) = futures_util::future::join(writer, reader).await;
+    let all = ["\"a\"", "\"b\"", "\"c\"", "done \"done\""];
+    assert_eq!(read, numbered(&all, 1), "stored ones and new ones, each once");
+    kept("an ended stream is not waited for", store.wait(&Owner::nobody(), id, 4).await);
+}
+
+async fn many_readers_see_the_same(store: Arc<dyn StreamStore>) {
+    const CHUNKS: u64 = 200;
+    let id = "contract-many";
+    kept("open", store.open(&Owner::nobody(), id).await);
+    let reader = |position: u64| {
+        let events = follow(store.clone(), Owner::nobody(), id.to_owned(), position);
+        events.map(|event| kept("follow", event).sequence).collect::<Vec<_>>()
+    };
+    let readers = futures_util::future::join_all([0, 0, 1, 17, CHUNKS].map(reader));
+    let writer = async {
+        for position in 0..CHUNKS {
+            kept("append", store.append(id, position, chunks(&["x"])).await);
+            if position % 7 == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        kept("finish", store.finish(id, CHUNKS, done()).await);
+    };
+    let (read, _) = futures_util::future::join(readers, writer).await;
+    for (read, position) in read.into_iter().zip([0, 0, 1, 17, CHUNKS]) {
+        assert_eq!(read, (position + 1..=CHUNKS + 1).collect::<Vec<_>>(), "no gap, no duplicate");
+    }
+}

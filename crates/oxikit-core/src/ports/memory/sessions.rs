@@ -1,0 +1,300 @@
+//! Sessions that are gone with the process.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use oxikit_wire::{AgentFinishReason, SessionSnapshot, SnapshotStatus};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::lock;
+use crate::ports::{
+    Lease, MAX_SNAPSHOT_BYTES, Owner, SessionPage, SessionQuery, SessionStore, SessionSummary,
+    SnapshotWrite, StoreError, StoredSnapshot, Update,
+};
+
+/// A session may have so many bytes of snapshots.
+const MAX_SESSION_BYTES: usize = 64 * 1024 * 1024;
+/// From so many leases on, those that have run out are forgotten.
+const MAX_LEASES: usize = 10_000;
+
+/// A [`SessionStore`] inside of the process.
+#[derive(Default)]
+pub struct MemorySessions(Mutex<Tables>);
+
+#[derive(Default)]
+struct Tables {
+    sessions: HashMap<Key, Session>,
+    /// The session of each snapshot.
+    snapshots: HashMap<Key, String>,
+    leases: HashMap<Key, Held>,
+    /// Numbers every write and every lease.
+    clock: u64,
+    /// Tells those who wait that something was written.
+    written: watch::Sender<u64>,
+}
+
+type Key = (Owner, String);
+
+struct Session {
+    agent: String,
+    /// In the order of their first writing.
+    rows: Vec<Row>,
+    /// When it was last written.
+    written: u64,
+}
+
+struct Row {
+    stored: StoredSnapshot,
+    bytes: usize,
+}
+
+struct Held {
+    fence: u64,
+    until: Instant,
+}
+
+impl Tables {
+    fn row(&self, owner: &Owner, snapshot: &str) -> Option<&Row> {
+        let session = self.snapshots.get(&key(owner, snapshot))?;
+        let rows = &self.sessions.get(&key(owner, session))?.rows;
+        rows.iter().find(|row| row.stored.snapshot.snapshot_id == snapshot)
+    }
+
+    fn revision(&self, owner: &Owner, snapshot: &str) -> u64 {
+        self.row(owner, snapshot).map_or(0, |row| row.stored.revision)
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    fn check_fence(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        match self.leases.get(&key(owner, &lease.session)) {
+            Some(held) if held.fence == lease.fence => Ok(()),
+            _ => Err(StoreError::Fenced(lease.session.clone())),
+        }
+    }
+
+    fn save(
+        &mut self,
+        write: SnapshotWrite<'_>,
+        update: Update<'_>,
+    ) -> Result<Option<u64>, StoreError> {
+        let SnapshotWrite { owner, agent, session, snapshot: id, lease } = write;
+        if let Some(lease) = lease {
+            self.check_fence(owner, lease)?;
+        }
+        let full = |why| StoreError::Full(id.to_owned(), why);
+        if self.snapshots.get(&key(owner, id)).is_some_and(|other| other != session) {
+            return Err(StoreError::Exists(id.to_owned()));
+        }
+        let former = self.row(owner, id).map(|row| &row.stored);
+        let updated = update(former.map(|stored| &stored.snapshot)).map_err(StoreError::Refused)?;
+        let Some(mut snapshot) = updated else { return Ok(None) };
+        session.clone_into(snapshot.session_id.get_or_insert_default());
+        id.clone_into(&mut snapshot.snapshot_id);
+        let bytes = serde_json::to_vec(&snapshot)
+            .map_err(|error| StoreError::Damaged(id.to_owned(), Box::new(error)))?
+            .len();
+        if bytes > MAX_SNAPSHOT_BYTES {
+            return Err(full("the snapshot is too large"));
+        }
+        let revision = former.map_or(0, |stored| stored.revision) + 1;
+        let now = self.tick();
+        let new = || Session { agent: agent.to_owned(), rows: Vec::new(), written: now };
+        let stored = self.sessions.entry(key(owner, session)).or_insert_with(new);
+        let others = stored.rows.iter().filter(|row| row.stored.snapshot.snapshot_id != id);
+        if others.map(|row| row.bytes).sum::<usize>() + bytes > MAX_SESSION_BYTES {
+            return Err(full("the session's history is too large"));
+        }
+        let row = Row { stored: StoredSnapshot { revision, snapshot }, bytes };
+        match stored.rows.iter_mut().find(|row| row.stored.snapshot.snapshot_id == id) {
+            Some(former) => *former = row,
+            None => stored.rows.push(row),
+        }
+        stored.written = now;
+        self.snapshots.insert(key(owner, id), session.to_owned());
+        self.written.send_replace(now);
+        Ok(Some(revision))
+    }
+}
+
+impl Session {
+    fn latest(&self) -> Option<&StoredSnapshot> {
+        let snapshots = || self.rows.iter().map(|row| &row.stored.snapshot);
+        let parents: HashSet<&str> = snapshots()
+            .filter(|snapshot| snapshot.parent_id.as_ref() != Some(&snapshot.snapshot_id))
+            .filter_map(|snapshot| snapshot.parent_id.as_deref())
+            .collect();
+        let is_leaf = |row: &&Row| !parents.contains(row.stored.snapshot.snapshot_id.as_str());
+        let leaves = self.rows.iter().filter(is_leaf);
+        // Of equals the last one is taken. A cycle has no leaf: then any may be.
+        let newest = leaves.max_by_key(|row| row.stored.snapshot.created_at.as_str());
+        newest.or(self.rows.last()).map(|row| &row.stored)
+    }
+
+    fn summary(&self, session: &str) -> Option<SessionSummary> {
+        let latest = &self.latest()?.snapshot;
+        let all = || self.rows.iter().map(|row| &row.stored.snapshot);
+        let completed = all()
+            .filter(|snapshot| snapshot.status == Some(SnapshotStatus::Completed))
+            .max_by_key(|snapshot| snapshot.created_at.as_str());
+        let state = completed.and_then(|snapshot| snapshot.state.as_ref());
+        Some(SessionSummary {
+            session: session.to_owned(),
+            agent: self.agent.clone(),
+            created_at: all().map(|snapshot| &snapshot.created_at).min()?.clone(),
+            updated_at: latest.updated_at.as_ref().unwrap_or(&latest.created_at).clone(),
+            latest: latest.snapshot_id.clone(),
+            status: latest.status,
+            finish_reason: latest.finish_reason,
+            heartbeat_at: latest.heartbeat_at.clone(),
+            snapshots: self.rows.len(),
+            messages: state.and_then(|state| state.messages.as_ref()).map_or(0, Vec::len),
+            has_artifacts: state
+                .and_then(|state| state.artifacts.as_ref())
+                .is_some_and(|artifacts| !artifacts.is_empty()),
+        })
+    }
+}
+
+#[async_trait]
+impl SessionStore for MemorySessions {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    async fn get(
+        &self,
+        owner: &Owner,
+        snapshot: &str,
+    ) -> Result<Option<StoredSnapshot>, StoreError> {
+        Ok(lock(&self.0).row(owner, snapshot).map(|row| row.stored.clone()))
+    }
+
+    async fn latest(
+        &self,
+        owner: &Owner,
+        session: &str,
+    ) -> Result<Option<StoredSnapshot>, StoreError> {
+        let tables = lock(&self.0);
+        Ok(tables.sessions.get(&key(owner, session)).and_then(Session::latest).cloned())
+    }
+
+    async fn save(
+        &self,
+        write: SnapshotWrite<'_>,
+        update: Update<'_>,
+    ) -> Result<Option<u64>, StoreError> {
+        lock(&self.0).save(write, update)
+    }
+
+    async fn changed(
+        &self,
+        owner: &Owner,
+        snapshot: &str,
+        revision: u64,
+    ) -> Result<(), StoreError> {
+        let mut written = lock(&self.0).written.subscribe();
+        while lock(&self.0).revision(owner, snapshot) == revision {
+            // The sender lives as long as the store.
+            _ = written.changed().await;
+        }
+        Ok(())
+    }
+
+    async fn lease(
+        &self,
+        owner: &Owner,
+        session: &str,
+        ttl: Duration,
+    ) -> Result<Lease, StoreError> {
+        let mut tables = lock(&self.0);
+        let now = Instant::now();
+        let held = tables.leases.get(&key(owner, session));
+        if held.is_some_and(|held| held.until > now) {
+            return Err(StoreError::Conflict(session.to_owned()));
+        }
+        if tables.leases.len() >= MAX_LEASES {
+            // Whoever had one of them is fenced: too much, but safe.
+            tables.leases.retain(|_, held| held.until > now);
+        }
+        let fence = tables.tick();
+        tables.leases.insert(key(owner, session), Held { fence, until: now + ttl });
+        Ok(Lease { session: session.to_owned(), fence })
+    }
+
+    async fn renew(&self, owner: &Owner, lease: &Lease, ttl: Duration) -> Result<(), StoreError> {
+        let mut tables = lock(&self.0);
+        tables.check_fence(owner, lease)?;
+        let held = Held { fence: lease.fence, until: Instant::now() + ttl };
+        tables.leases.insert(key(owner, &lease.session), held);
+        Ok(())
+    }
+
+    async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {
+        let mut tables = lock(&self.0);
+        if tables.check_fence(owner, &lease).is_ok() {
+            tables.leases.remove(&key(owner, &lease.session));
+        }
+        Ok(())
+    }
+
+    async fn list(&self, owner: &Owner, query: &SessionQuery) -> Result<SessionPage, StoreError> {
+        let before = match &query.after {
+            Some(token) => {
+                token.parse().map_err(|_| StoreError::Invalid("the continuation token"))?
+            }
+            None => u64::MAX,
+        };
+        let tables = lock(&self.0);
+        let mut found: Vec<_> = tables
+            .sessions
+            .iter()
+            .filter(|((of, _), session)| of == owner && session.written < before)
+            .filter(|(_, session)| query.agent.as_ref().is_none_or(|agent| *agent == session.agent))
+            .filter(|(_, session)| {
+                let latest = session.latest().map(|stored| &stored.snapshot);
+                query.is_active.is_none_or(|wanted| latest.is_some_and(is_active) == wanted)
+            })
+            .collect();
+        found.sort_by_key(|(_, session)| std::cmp::Reverse(session.written));
+        let has_more = found.len() > query.limit;
+        found.truncate(query.limit);
+        let next = found.last().filter(|_| has_more).map(|(_, last)| last.written.to_string());
+        let sessions = found.iter().filter_map(|((_, id), session)| session.summary(id)).collect();
+        Ok(SessionPage { sessions, next })
+    }
+
+    async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError> {
+        let mut tables = lock(&self.0);
+        tables.leases.remove(&key(owner, session));
+        let removed = tables.sessions.remove(&key(owner, session));
+        for row in removed.iter().flat_map(|session| &session.rows) {
+            tables.snapshots.remove(&key(owner, &row.stored.snapshot.snapshot_id));
+        }
+        let now = tables.tick();
+        tables.written.send_replace(now);
+        Ok(removed.is_some())
+    }
+}
+
+fn key(owner: &Owner, id: &str) -> Key {
+    (owner.clone(), id.to_owned())
+}
+
+fn is_active(snapshot: &SessionSnapshot) -> bool {
+    snapshot.status == Some(SnapshotStatus::Pending)
+        || snapshot.finish_reason == Some(AgentFinishReason::Interrupted)
+}
+
+impl fmt::Debug for MemorySessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemorySessions").field("sessions", &lock(&self.0).sessions.len()).finish()
+    }
+}

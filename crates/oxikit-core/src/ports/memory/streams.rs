@@ -1,0 +1,230 @@
+//! Durable streams that are gone with the process.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::lock;
+use crate::Payload;
+use crate::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+
+/// Limits of [`MemoryStreams`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct MemoryStreamOptions {
+    /// How long an ended stream can be read again.
+    pub keep_ended: Duration,
+    /// So many streams at most; ended ones make room first, the oldest before others.
+    pub max_streams: usize,
+    /// So many bytes in one stream.
+    pub max_stream_bytes: usize,
+}
+
+impl Default for MemoryStreamOptions {
+    fn default() -> Self {
+        Self {
+            keep_ended: Duration::from_secs(300),
+            max_streams: 10_000,
+            max_stream_bytes: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// A [`StreamStore`] inside of the process: it survives a client that leaves, and
+/// nothing else.
+#[derive(Default)]
+pub struct MemoryStreams {
+    options: MemoryStreamOptions,
+    streams: Mutex<HashMap<String, Recording>>,
+}
+
+struct Recording {
+    owner: Owner,
+    entries: Vec<StreamEntry>,
+    bytes: usize,
+    ended: Option<Instant>,
+    position: watch::Sender<u64>,
+}
+
+impl Recording {
+    /// Whether these were the last entries to be written, and after `position`.
+    fn ends_with(&self, position: u64, entries: &[StreamEntry]) -> bool {
+        let written = usize::try_from(position).ok().and_then(|from| self.entries.get(from..));
+        written.is_some_and(|written| {
+            written.len() == entries.len()
+                && written.iter().zip(entries).all(|(one, other)| is_same(one, other))
+        })
+    }
+}
+
+impl MemoryStreams {
+    /// A store with these limits.
+    pub fn new(options: MemoryStreamOptions) -> Self {
+        Self { options, streams: Mutex::default() }
+    }
+
+    fn make_room(&self, streams: &mut HashMap<String, Recording>) {
+        let is_kept = |recording: &Recording| {
+            recording.ended.is_none_or(|ended| ended.elapsed() < self.options.keep_ended)
+        };
+        streams.retain(|_, recording| is_kept(recording));
+        if streams.len() >= self.options.max_streams {
+            let ended =
+                |(id, recording): (&String, &Recording)| Some((recording.ended?, id.clone()));
+            if let Some((_, oldest)) = streams.iter().filter_map(ended).min() {
+                streams.remove(&oldest);
+            }
+        }
+    }
+
+    fn write(&self, id: &str, position: u64, entries: Vec<StreamEntry>) -> Result<u64, StoreError> {
+        let bytes: usize = entries.iter().map(size).sum();
+        let mut streams = lock(&self.streams);
+        let recording = streams.get_mut(id).ok_or_else(|| StoreError::NotFound(id.to_owned()))?;
+        let current = recording.entries.len() as u64;
+        let added = entries.len() as u64;
+        let is_end = matches!(entries.last(), Some(StreamEntry::End(_)));
+        if current != position && recording.ends_with(position, &entries) {
+            // The same write once more, as its answer was lost.
+            return Ok(current);
+        }
+        if recording.ended.is_some() {
+            return Err(StoreError::Ended(id.to_owned()));
+        }
+        if current != position {
+            return Err(StoreError::Conflict(id.to_owned()));
+        }
+        // An end always fits, or nobody could be told.
+        if !is_end && recording.bytes + bytes > self.options.max_stream_bytes {
+            return Err(StoreError::Full(id.to_owned(), "the stream is too long"));
+        }
+        recording.bytes += bytes;
+        recording.entries.extend(entries);
+        recording.ended = is_end.then(Instant::now);
+        recording.position.send_replace(position + added);
+        Ok(position + added)
+    }
+
+    fn with<T>(
+        &self,
+        owner: &Owner,
+        id: &str,
+        read: impl FnOnce(&Recording) -> T,
+    ) -> Result<T, StoreError> {
+        let streams = lock(&self.streams);
+        let recording = streams.get(id).filter(|recording| recording.owner == *owner);
+        recording.map(read).ok_or_else(|| StoreError::NotFound(id.to_owned()))
+    }
+}
+
+#[async_trait]
+impl StreamStore for MemoryStreams {
+    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
+        let mut streams = lock(&self.streams);
+        self.make_room(&mut streams);
+        if streams.contains_key(id) {
+            return Err(StoreError::Exists(id.to_owned()));
+        }
+        if streams.len() >= self.options.max_streams {
+            return Err(StoreError::Full(id.to_owned(), "too many streams are open"));
+        }
+        let recording = Recording {
+            owner: owner.clone(),
+            entries: Vec::new(),
+            bytes: 0,
+            ended: None,
+            position: watch::Sender::new(0),
+        };
+        streams.insert(id.to_owned(), recording);
+        Ok(())
+    }
+
+    async fn append(
+        &self,
+        id: &str,
+        position: u64,
+        chunks: Vec<Payload>,
+    ) -> Result<u64, StoreError> {
+        let chunks = chunks.into_iter().map(|chunk| Ok(StreamEntry::Chunk(text(id, chunk)?)));
+        self.write(id, position, chunks.collect::<Result<_, StoreError>>()?)
+    }
+
+    async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError> {
+        let end = match end {
+            StreamEnd::Done(output) => StreamEnd::Done(text(id, output)?),
+            failed @ StreamEnd::Failed(_) => failed,
+        };
+        self.write(id, position, vec![StreamEntry::End(end)])
+    }
+
+    async fn read(
+        &self,
+        owner: &Owner,
+        id: &str,
+        position: u64,
+        limit: usize,
+    ) -> Result<Vec<StreamEvent>, StoreError> {
+        self.with(owner, id, |recording| {
+            let read = usize::try_from(position).unwrap_or(usize::MAX);
+            let rest = recording.entries.iter().skip(read).take(limit);
+            let number = |(entry, sequence): (&StreamEntry, u64)| StreamEvent {
+                sequence,
+                entry: entry.clone(),
+            };
+            rest.zip(position.saturating_add(1)..).map(number).collect()
+        })
+    }
+
+    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
+        let mut current = self.with(owner, id, |recording| {
+            recording.ended.is_none().then(|| recording.position.subscribe())
+        })?;
+        if let Some(current) = &mut current {
+            // An error means that the stream is gone: reading will say so.
+            _ = current.wait_for(|current| *current > position).await;
+        }
+        Ok(())
+    }
+}
+
+/// The payload as text: what a typed value is made of must not change later, and
+/// only text can be counted.
+fn text(id: &str, payload: Payload) -> Result<Payload, StoreError> {
+    let damaged = |error: serde_json::Error| StoreError::Damaged(id.to_owned(), Box::new(error));
+    let json = payload.to_json().map_err(damaged)?;
+    Payload::from_json(json).map_err(|error| StoreError::Damaged(id.to_owned(), Box::new(error)))
+}
+
+fn is_same(one: &StreamEntry, other: &StreamEntry) -> bool {
+    let is_same = |one: &Payload, other: &Payload| one.to_json().ok() == other.to_json().ok();
+    match (one, other) {
+        (StreamEntry::Chunk(one), StreamEntry::Chunk(other)) => is_same(one, other),
+        (StreamEntry::End(StreamEnd::Done(one)), StreamEntry::End(StreamEnd::Done(other))) => {
+            is_same(one, other)
+        }
+        (StreamEntry::End(StreamEnd::Failed(one)), StreamEntry::End(StreamEnd::Failed(other))) => {
+            one == other
+        }
+        _ => false,
+    }
+}
+
+fn size(entry: &StreamEntry) -> usize {
+    match entry {
+        StreamEntry::Chunk(payload) | StreamEntry::End(StreamEnd::Done(payload)) => {
+            payload.to_json().map_or(0, |json| json.len())
+        }
+        StreamEntry::End(StreamEnd::Failed(status)) => status.message.len(),
+    }
+}
+
+impl fmt::Debug for MemoryStreams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStreams").field("streams", &lock(&self.streams).len()).finish()
+    }
+}

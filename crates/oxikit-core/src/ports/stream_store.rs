@@ -1,0 +1,128 @@
+//! Streams that can be read again.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_core::Stream;
+
+use super::{Owner, StoreError};
+use crate::{OutgoingStatus, Payload};
+
+/// Keeps the events of durable streams: any number of chunks, then one end.
+///
+/// A *position* is a number of events: 0 is the start, and the event with the
+/// sequence number `n` is the one that leads to position `n`. Numbers begin at 1
+/// and have no gaps, in every process and after every restart.
+///
+/// A stream has one writer, the run it records, and any number of readers. The
+/// writer knows its position, so that a write whose answer was lost can be made
+/// again. A write is answered when it is durable; a store that cannot promise
+/// that says so in its name and documentation. Ended streams are dropped after
+/// a while that the store decides; open ones never.
+#[async_trait]
+pub trait StreamStore: fmt::Debug + Send + Sync {
+    /// Begins a stream. [`Exists`](StoreError::Exists) if the id is taken, also by
+    /// another owner. Ids are made by the server, of 128 random bits.
+    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError>;
+
+    /// Adds chunks after `position` and answers the new position.
+    ///
+    /// The same call once more is answered like the first and adds nothing.
+    /// [`Conflict`](StoreError::Conflict) if the stream is anywhere else,
+    /// [`Ended`](StoreError::Ended) if it has ended.
+    async fn append(
+        &self,
+        id: &str,
+        position: u64,
+        chunks: Vec<Payload>,
+    ) -> Result<u64, StoreError>;
+
+    /// Adds the end after `position` and answers the last position. May be called
+    /// again like [`append`](Self::append); the first end counts.
+    async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError>;
+
+    /// Up to `limit` events after `position`, in order. An empty answer means that
+    /// there is nothing new yet, or nothing more after the end.
+    async fn read(
+        &self,
+        owner: &Owner,
+        id: &str,
+        position: u64,
+        limit: usize,
+    ) -> Result<Vec<StreamEvent>, StoreError>;
+
+    /// Waits until there is something to read after `position`, or the stream has
+    /// ended. May return early: the reader reads and, if need be, waits again.
+    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError>;
+}
+
+/// One event and its number.
+#[derive(Debug, Clone)]
+pub struct StreamEvent {
+    /// The position that it leads to.
+    pub sequence: u64,
+    /// What it is.
+    pub entry: StreamEntry,
+}
+
+/// What a stream consists of.
+#[derive(Debug, Clone)]
+pub enum StreamEntry {
+    /// A piece of the answer.
+    Chunk(Payload),
+    /// The end.
+    End(StreamEnd),
+}
+
+/// How a stream ends.
+#[derive(Debug, Clone)]
+pub enum StreamEnd {
+    /// With the output.
+    Done(Payload),
+    /// With a failure, as strangers may read it.
+    Failed(OutgoingStatus),
+}
+
+/// So many events are read at once.
+const BATCH: usize = 64;
+
+/// All events after `position`: those that are stored, then those to come, each
+/// once and in order. Ends after the end of the stream or an error.
+pub fn follow(
+    store: Arc<dyn StreamStore>,
+    owner: Owner,
+    id: String,
+    position: u64,
+) -> impl Stream<Item = Result<StreamEvent, StoreError>> + Send {
+    struct Reader {
+        store: Arc<dyn StreamStore>,
+        owner: Owner,
+        id: String,
+        position: u64,
+        /// Read but not yet given out.
+        events: std::vec::IntoIter<StreamEvent>,
+        is_over: bool,
+    }
+    let events = Vec::new().into_iter();
+    let reader = Reader { store, owner, id, position, events, is_over: false };
+    futures_util::stream::try_unfold(reader, |mut reader| async move {
+        loop {
+            if reader.is_over {
+                return Ok(None);
+            }
+            if let Some(event) = reader.events.next() {
+                reader.position = event.sequence;
+                reader.is_over = matches!(event.entry, StreamEntry::End(_));
+                return Ok(Some((event, reader)));
+            }
+            let Reader { store, owner, id, position, .. } = &reader;
+            let mut events = store.read(owner, id, *position, BATCH).await?;
+            if events.is_empty() {
+                store.wait(owner, id, *position).await?;
+                events = store.read(owner, id, *position, BATCH).await?;
+            }
+            reader.events = events.into_iter();
+        }
+    })
+}
