@@ -75,7 +75,11 @@ impl ChunkSender {
         let bytes = chunk.as_ref().map_or(0, Payload::weight);
         let has_room = state.chunks.len() < MAX_CHUNKS && state.bytes + bytes <= MAX_BYTES;
         if !has_room && !state.chunks.is_empty() {
-            state.senders.push(cx.waker().clone());
+            // A sender that is asked again and again, as in a `select!` with a
+            // timer, must not pile up wakers while the reader is away.
+            if !state.senders.iter().any(|sender| sender.will_wake(cx.waker())) {
+                state.senders.push(cx.waker().clone());
+            }
             return Poll::Pending;
         }
         state.bytes += bytes;
@@ -90,7 +94,8 @@ impl ChunkSender {
 }
 
 impl Chunks {
-    /// The next chunk; `None` when there will be no more.
+    /// The next chunk; `None` when it was [closed](Self::close) and all is read.
+    /// Senders that go away do not end it: the end of the work does.
     pub async fn recv(&mut self) -> Option<Payload> {
         std::future::poll_fn(|cx| self.poll_recv(cx)).await
     }

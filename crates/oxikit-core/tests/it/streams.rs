@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use futures_util::StreamExt;
-use oxikit_core::{Action, ActionKind, Call, Context, Emitter, Event, Result, Run, StatusCode};
+use oxikit_core::{
+    Action, ActionKind, Call, Context, Emitter, Event, Result, Run, Status, StatusCode,
+};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -237,4 +239,74 @@ async fn an_emitter_without_a_reader_costs_nothing_and_can_be_made_anywhere() {
     let (emitter, mut chunks) = Emitter::<u32>::channel();
     emitter.retype::<&str>().send("x").await.unwrap();
     assert_eq!(chunks.recv().await.unwrap().parse::<String>().unwrap(), "x");
+}
+
+#[tokio::test]
+async fn a_closed_queue_is_read_to_its_end_and_takes_no_more() {
+    let (emitter, mut chunks) = Emitter::<u32>::channel();
+    emitter.send(1).await.unwrap();
+    emitter.send(2).await.unwrap();
+    chunks.close();
+    assert_eq!(emitter.send(3).await.unwrap_err().code(), StatusCode::Cancelled);
+    for expected in [1u32, 2] {
+        assert_eq!(chunks.recv().await.unwrap().parse::<u32>().unwrap(), expected);
+    }
+    assert!(chunks.recv().await.is_none());
+}
+
+#[tokio::test]
+async fn chunks_for_the_wire_are_bounded_in_bytes() {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counter = sent.clone();
+    let large = Action::builder(ActionKind::Flow, "large").handler(
+        move |(): (), _: Context, out: Emitter<String>| {
+            let sent = counter.clone();
+            async move {
+                for _ in 0..20 {
+                    out.send("x".repeat(100 * 1024)).await?;
+                    sent.fetch_add(1, SeqCst);
+                }
+                Ok(())
+            }
+        },
+    );
+    let mut run = large.start(Call::empty().for_wire()).unwrap();
+    assert!(matches!(run.next().await, Some(Event::Chunk(_))));
+    assert!(sent.load(SeqCst) <= 3, "{} wait", sent.load(SeqCst));
+    let mut count = 1;
+    while let Some(Event::Chunk(_)) = run.next().await {
+        count += 1;
+    }
+    assert_eq!(count, 20);
+}
+
+/// Sends from several tasks while the queue is full most of the time: nobody is
+/// forgotten.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_sender_is_left_waiting() {
+    let many = Action::builder(ActionKind::Flow, "many").handler(
+        |(): (), _: Context, out: Emitter<u32>| async move {
+            let senders: Vec<_> = (0..8)
+                .map(|_| {
+                    let out = out.clone();
+                    tokio::spawn(async move {
+                        for n in 0..2000 {
+                            out.send(n).await?;
+                        }
+                        Ok::<_, Status>(())
+                    })
+                })
+                .collect();
+            for sender in senders {
+                sender.await.unwrap()?;
+            }
+            Ok(())
+        },
+    );
+    let mut run = many.start(Call::empty()).unwrap();
+    let mut count = 0;
+    while let Some(Event::Chunk(_)) = run.next().await {
+        count += 1;
+    }
+    assert_eq!(count, 8 * 2000);
 }
