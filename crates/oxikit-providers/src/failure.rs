@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use oxikit::wire::JsonObject;
 use oxikit::{Secret, Status, StatusCode};
 use rig_core::ProviderResponseError;
 use rig_core::error::ProviderError;
@@ -57,12 +58,16 @@ impl ProviderFailure {
     /// Internal: what a provider says may name accounts, quotas and prompts, so
     /// only logs and traces get it.
     fn into_status(self, code: StatusCode) -> Status {
-        let details = json!({
-            "provider": self.provider,
-            "httpStatus": self.http_status,
-            "code": self.code,
-            "requestId": self.request_id,
-        });
+        let details = [
+            ("provider", Some(json!(self.provider))),
+            ("httpStatus", self.http_status.map(Value::from)),
+            ("code", self.code.clone().map(Value::from)),
+            ("requestId", self.request_id.clone().map(Value::from)),
+        ];
+        let details: JsonObject = details
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
         Status::new(code, self.to_string()).with_details(details).caused_by(self)
     }
 }

@@ -124,3 +124,78 @@ fn tool_content(part: &Part) -> Result<Option<ToolResultContent>> {
         }
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use rig_core::message::LocalCallId;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn converted(messages: Value) -> Result<Vec<Sent>> {
+        let messages: Vec<Arc<Message>> = serde_json::from_value(messages).unwrap();
+        convert(&messages)
+    }
+
+    #[test]
+    fn data_is_sent_as_text_and_what_holds_nothing_is_left_out() {
+        let history = converted(json!([
+            {"role": "system", "content": [{"text": "Be "}, {"text": "kind."}]},
+            {"role": "user", "content": [{"metadata": {"purpose": "output", "pending": true}}]},
+            {"role": "user", "content": [{"text": ""}, {"data": {"a": 1}}]},
+            {"role": "model", "content": []},
+        ]));
+        let expected = [Sent::system("Be kind."), Sent::user(r#"{"a":1}"#)];
+        assert_eq!(history.unwrap(), expected);
+    }
+
+    #[test]
+    fn a_tool_response_carries_the_id_of_its_request() {
+        let local = LocalCallId::new().to_string();
+        let history = converted(json!([
+            {"role": "model", "content": [
+                {"toolRequest": {"name": "a", "ref": local, "input": {}}, "metadata": {"localRef": true}},
+                {"toolRequest": {"name": "b", "ref": "call_b", "input": {}}},
+                {"toolRequest": {"name": "c", "input": {}}},
+            ]},
+            {"role": "tool", "content": [
+                {"toolResponse": {"name": "c", "output": "done"}},
+                {"toolResponse": {"name": "b", "ref": "call_b", "content":
+                    [{"media": {"url": "data:image/png;base64,AAAA"}}]}},
+                {"toolResponse": {"name": "a", "ref": local, "output": {"x": 1}}},
+                {"toolResponse": {"name": "a", "ref": "unknown"}},
+            ]},
+        ]));
+        let [Sent::Assistant(asked), Sent::User { content }] = &history.unwrap()[..] else {
+            panic!("a turn of the model and its answers");
+        };
+        let asked: Vec<&CallId> = asked.tool_calls().map(|call| &call.id).collect();
+        let results: Vec<&ToolResult> = content
+            .iter()
+            .map(|part| match part {
+                UserContent::ToolResult(result) => result,
+                _ => panic!("only results"),
+            })
+            .collect();
+        assert!(asked[0].is_local());
+        assert_eq!(&results[2].call, asked[0]);
+        assert_eq!(&results[1].call, asked[1]);
+        assert_eq!(&results[0].call, asked[2]);
+        assert_eq!(results[0].content, [ToolResultContent::text("done")]);
+        assert!(matches!(results[1].content[..], [ToolResultContent::Image(_)]));
+        assert_eq!(results[2].content, [ToolResultContent::json(json!({"x": 1}))]);
+        assert_eq!(results[3].content, [ToolResultContent::text("")]);
+    }
+
+    #[test]
+    fn parts_in_the_wrong_place_are_refused() {
+        for message in [
+            json!({"role": "user", "content": [{"toolRequest": {"name": "a"}}]}),
+            json!({"role": "model", "content": [{"toolResponse": {"name": "a"}}]}),
+            json!({"role": "system", "content": [{"media": {"url": "https://example.com/a.png"}}]}),
+            json!({"role": "model", "content": [{"custom": {"x": 1}}]}),
+        ] {
+            assert!(converted(json!([message])).is_err(), "{message}");
+        }
+    }
+}

@@ -103,3 +103,31 @@ async fn an_application_starts_without_keys_and_lists_its_models() {
     assert!(list.contains_key("/model/openai/gpt-5.2"));
     assert!(list.contains_key("/model/anthropic/claude-sonnet-4-5"));
 }
+
+#[tokio::test]
+async fn a_missing_key_says_which_variable_to_set_and_where_to_get_one() {
+    let server = Server::start([]).await;
+    let url = &server.url;
+    let google = oxikit_providers::GoogleAi::from_env().base_url(url).http_client(client());
+    let open_ai = oxikit_providers::OpenAi::from_env().base_url(url).http_client(client());
+    let anthropic = oxikit_providers::Anthropic::from_env().base_url(url).http_client(client());
+    // Whoever runs the tests may have keys; then there is nothing to see.
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    if !is_set("GEMINI_API_KEY") && !is_set("GOOGLE_API_KEY") {
+        let missing = ask(google, "googleai/m", hello()).await.unwrap_err();
+        assert_eq!(missing.code(), oxikit::StatusCode::FailedPrecondition);
+        assert_eq!(
+            missing.outgoing().message,
+            "there is no API key for `googleai`: set `GEMINI_API_KEY` or `GOOGLE_API_KEY`; \
+             a key is to be had at https://aistudio.google.com/apikey"
+        );
+    }
+    if !is_set("OPENAI_API_KEY") {
+        let missing = ask(open_ai, "openai/m", hello()).await.unwrap_err();
+        assert!(missing.outgoing().message.contains("`OPENAI_API_KEY`"), "{missing}");
+    }
+    if !is_set("ANTHROPIC_API_KEY") {
+        let missing = ask(anthropic, "anthropic/m", hello()).await.unwrap_err();
+        assert!(missing.outgoing().message.contains("`ANTHROPIC_API_KEY`"), "{missing}");
+    }
+}

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 /// One request as the server saw it.
 #[derive(Debug, Clone)]
@@ -127,6 +127,7 @@ pub(crate) struct Server {
 struct Shared {
     replies: Mutex<VecDeque<Reply>>,
     seen: Mutex<Vec<Seen>>,
+    arrived: Notify,
 }
 
 impl Server {
@@ -134,7 +135,7 @@ impl Server {
     pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let shared = Arc::new(Shared {
             replies: Mutex::new(replies.into_iter().collect()),
-            seen: Mutex::default(),
+            ..Shared::default()
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -145,6 +146,11 @@ impl Server {
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()
+    }
+
+    /// Waits for a request.
+    pub(crate) async fn arrived(&self) {
+        self.shared.arrived.notified().await;
     }
 
     /// The only request that came.
@@ -160,6 +166,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     let body = to_bytes(request.into_body(), usize::MAX).await.unwrap();
     let body = serde_json::from_slice(&body).unwrap_or_default();
     shared.seen.lock().unwrap().push(Seen { path, headers, body });
+    shared.arrived.notify_one();
     let reply = shared.replies.lock().unwrap().pop_front();
     let reply = reply.expect("no more replies were scripted");
     if reply.is_silent {

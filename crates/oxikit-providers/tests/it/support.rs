@@ -1,5 +1,7 @@
 //! How the tests call models.
 
+use std::sync::OnceLock;
+
 use oxikit::wire::{EmbedResponse, GenerateResponse, GenerateResponseChunk};
 use oxikit::{Action, ActionKind, Call, Event, Oxikit, Part, Plugin, Result, Run, Status};
 use oxikit_providers::{Anthropic, GoogleAi, Ollama, OpenAi};
@@ -9,9 +11,13 @@ use crate::server::Server;
 
 pub(crate) const KEY: &str = "sk-very-secret-4711";
 
-/// A client that no proxy of this machine gets in the way of.
+/// A client that no proxy of this machine gets in the way of. Made once, for it
+/// reads all certificates; without a pool, whose connections would belong to the
+/// runtime of another test.
 pub(crate) fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    static CLIENT: OnceLock<reqwest::Client> = OnceLock::new();
+    let build = || reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
+    CLIENT.get_or_init(|| build().unwrap()).clone()
 }
 
 pub(crate) fn google_ai(server: &Server) -> GoogleAi {

@@ -64,9 +64,7 @@ async fn a_caller_who_leaves_before_the_answer_closes_the_connection() {
     let server = Server::start([silent]).await;
     let model = model(compatible(&server), MODEL).await;
     let asked = tokio::spawn(async move { model.run(Call::new(hello())).await });
-    while server.seen().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    server.arrived().await;
     let left = Instant::now();
     asked.abort();
     let noticed = gone.await.unwrap();
