@@ -134,7 +134,6 @@ fn render(
         defaults: test.options.get("input").and_then(|input| input.get("default")?.as_object()),
         messages: &messages,
         docs: &docs,
-        ..RenderInput::default()
     };
     let rendered = environment
         .compile(prompt)

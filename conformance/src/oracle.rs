@@ -72,10 +72,11 @@ fn exchange(node: &mut Child, seed: u64, cases: std::ops::Range<u64>) -> anyhow:
     let writer = worker.spawn(move || write_requests(stdin, seed, cases, &tx))?;
     let mut answers = BufReader::new(stdout).lines();
     let mut report = Report::default();
-    let mut added = 0;
+    let (mut added, mut failing) = (0, 0);
     for Rendering { case, sample, ours } in rx {
         let line = answers.next().context("node ended early")??;
         let answer: Answer = serde_json::from_str(&line)?;
+        failing += usize::from(ours.is_err());
         match judge(&ours, &answer) {
             Verdict::Same => report.pass(),
             Verdict::SameButForAddition => {
@@ -92,7 +93,7 @@ fn exchange(node: &mut Child, seed: u64, cases: std::ops::Range<u64>) -> anyhow:
         Ok(result) => result?,
         Err(_) => bail!("our renderer panicked after {} cases of seed {seed}", report.total()),
     }
-    report.note = format!("seed {seed}, {added} with added numbers");
+    report.note = format!("seed {seed}, {failing} fail on both sides, {added} add numbers");
     Ok(report)
 }
 

@@ -215,7 +215,11 @@ impl<'a> Renderer<'a, '_> {
         }
         match values.as_slice() {
             [object, ..] if !object.is_truthy() => Ok(object.clone()),
-            [object, key] => Ok(object.get(&key.to_key())),
+            [object, key] => {
+                let key = key.to_key();
+                self.step_over(key.len())?;
+                Ok(object.get(&key))
+            }
             _ => Err(failed("`lookup` takes 2 arguments: a value and a name or number")),
         }
     }
@@ -236,8 +240,7 @@ impl<'a> Renderer<'a, '_> {
                 self.limits.output_bytes
             )));
         }
-        // Long text is work even if it is not printed.
-        self.step(text.len() / 256)?;
+        self.step_over(text.len())?;
         Ok(Val::MadeText(text.into()))
     }
 

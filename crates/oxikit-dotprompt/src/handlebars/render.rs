@@ -132,6 +132,11 @@ impl<'a> Renderer<'a, '_> {
         Ok(())
     }
 
+    /// Making long text is work even if it is not printed.
+    pub(crate) fn step_over(&mut self, bytes: usize) -> Result<()> {
+        self.step(bytes / 64)
+    }
+
     fn mustache(&mut self, scope: &Scope<'a>, mustache: &Mustache) -> Result<()> {
         let call = &mustache.call;
         let at = |error: Error| error.at(call.position);
@@ -263,6 +268,9 @@ impl<'a> Renderer<'a, '_> {
         for param in &call.params {
             args.push(self.expr(scope, param)?.to_json());
         }
+        for arg in &args {
+            self.step(weight(arg))?;
+        }
         let hash: Map<String, Value> = self
             .hash_values(scope, &call.hash)?
             .into_iter()
@@ -342,6 +350,16 @@ fn data_members<'a>(mut value: Val<'a>, names: &[String]) -> Val<'a> {
         value = value.get(name);
     }
     value
+}
+
+/// How much work it is to copy a value, in steps.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() / 64,
+        Value::Array(items) => items.iter().map(weight).sum::<usize>() + items.len(),
+        Value::Object(members) => members.values().map(weight).sum::<usize>() + members.len(),
+        _ => 0,
+    }
 }
 
 pub(crate) fn unknown_helper(name: &str, position: Position) -> Error {
