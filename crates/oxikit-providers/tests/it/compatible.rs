@@ -53,11 +53,11 @@ async fn a_server_without_a_key_is_sent_none() {
 async fn a_key_is_read_from_the_variable_that_was_named() {
     let good = || Reply::json(answer(said("Hi"), "stop"));
     let server = Server::start([good()]).await;
-    // A variable that cargo sets for every test.
-    let plugin = compatible(&server).api_key_env("CARGO_PKG_NAME");
+    // A variable that is set everywhere.
+    let plugin = compatible(&server).api_key_env("PATH");
     ask(plugin, MODEL, hello()).await.unwrap();
-    let key = server.only();
-    assert_eq!(key.header("authorization"), Some("Bearer oxikit-providers"));
+    let expected = format!("Bearer {}", std::env::var("PATH").unwrap().trim());
+    assert_eq!(server.only().header("authorization"), Some(expected.as_str()));
 
     let plugin = compatible(&server).api_key_env("OXIKIT_TEST_NOBODY_SETS_THIS");
     let missing = ask(plugin, MODEL, hello()).await.unwrap_err();
