@@ -198,6 +198,12 @@ impl Registry {
     }
 }
 
+impl AsRef<Self> for Registry {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")

@@ -1,1 +1,33 @@
 //! Serves oxikit actions over HTTP.
+//!
+//! ```no_run
+//! use oxikit::prelude::*;
+//!
+//! #[tokio::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let ai = Oxikit::builder().build();
+//!     ai.define_flow("greet", |name: String| async move { Ok(format!("Hello, {name}!")) });
+//!     oxikit_serve::serve(&ai).await
+//! }
+//! ```
+//!
+//! ```sh
+//! curl -d '{"data":"Ada"}' -H 'content-type: application/json' http://127.0.0.1:3400/greet
+//! ```
+
+mod action_http;
+mod auth;
+mod exposed;
+mod gate;
+mod limits;
+mod listen;
+mod reply;
+mod request;
+mod server;
+mod stall_guard;
+mod stream;
+
+pub use auth::{ApiKey, ContextProvider, Policy, RequestInfo, context_from};
+pub use exposed::Expose;
+pub use limits::Limits;
+pub use server::{BoundServer, Server, serve};

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode as HttpStatus};
-use oxikit_core::{OutgoingStatus, Payload, Run, Status};
+use oxikit_core::{OutgoingStatus, Payload, SpanId, Status, TraceId};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,7 +23,8 @@ pub(crate) fn result(output: &Payload) -> Result<Response<Body>, Status> {
 
 /// The error body of the protocol, with the HTTP status of the code.
 pub(crate) fn error(status: &Status) -> Response<Body> {
-    let http = HttpStatus::from_u16(status.code().http()).unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR);
+    let http =
+        HttpStatus::from_u16(status.code().http()).unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR);
     let mut response = error_with(http, status);
     if let Some(delay) = status.retry_after() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay.as_secs().max(1)));
@@ -49,10 +50,10 @@ pub(crate) fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
 }
 
 /// Names the run, so that its trace is found.
-pub(crate) fn name_run(response: &mut Response<Body>, run: &Run) {
+pub(crate) fn name_run(response: &mut Response<Body>, (trace_id, span_id): (TraceId, SpanId)) {
     let headers = response.headers_mut();
-    headers.insert(TRACE_ID, hex(&run.trace_id().to_string()));
-    headers.insert(SPAN_ID, hex(&run.span_id().to_string()));
+    headers.insert(TRACE_ID, hex(&trace_id.to_string()));
+    headers.insert(SPAN_ID, hex(&span_id.to_string()));
 }
 
 pub(crate) fn json_response(http: HttpStatus, body: impl Into<Body>) -> Response<Body> {

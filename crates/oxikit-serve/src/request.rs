@@ -31,7 +31,8 @@ pub(crate) fn wants_stream(headers: &HeaderMap, uri: &Uri) -> bool {
 
 /// Refuses a body that is not plain JSON, before it is read.
 pub(crate) fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let refuse = |why: String| Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, Status::invalid_argument(why)));
+    let refuse =
+        |why: String| Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, Status::invalid_argument(why)));
     if let Some(encoding) = headers.get(CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
@@ -41,7 +42,9 @@ pub(crate) fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let text = media_type.to_str().unwrap_or("?").to_ascii_lowercase();
     let mut parts = text.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();
-    if essence != "application/json" && !(essence.starts_with("application/") && essence.ends_with("+json")) {
+    if essence != "application/json"
+        && !(essence.starts_with("application/") && essence.ends_with("+json"))
+    {
         return refuse(format!("the body is `{essence}`; send `application/json`"));
     }
     match parts.find_map(|part| part.strip_prefix("charset=")) {
@@ -53,8 +56,13 @@ pub(crate) fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Reads the whole body, within its size and time.
-pub(crate) async fn read_body(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+pub(crate) async fn read_body(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+) -> Result<Bytes, Refusal> {
+    let announced =
+        headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let announced: usize = announced.unwrap_or(0);
     if announced > limits.body_bytes {
         return Err(too_large(limits));
@@ -63,7 +71,10 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, limits: &Limits) 
         Ok(body) => body,
         Err(_) => Err((
             HttpStatus::REQUEST_TIMEOUT,
-            Status::public(oxikit_core::StatusCode::DeadlineExceeded, "the body took too long to arrive"),
+            Status::public(
+                oxikit_core::StatusCode::DeadlineExceeded,
+                "the body took too long to arrive",
+            ),
         )),
     }
 }
@@ -73,7 +84,10 @@ async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            (HttpStatus::BAD_REQUEST, Status::invalid_argument("the body ended early").caused_by(error))
+            (
+                HttpStatus::BAD_REQUEST,
+                Status::invalid_argument("the body ended early").caused_by(error),
+            )
         })?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + rest.len() + data.len() > limits.body_bytes {
@@ -121,8 +135,9 @@ impl Envelope {
         if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Err(not_wrapped());
         }
-        let members: Members<'_> = serde_json::from_slice(&body)
-            .map_err(|error| Status::invalid_argument(format!("the body is not valid JSON: {error}")))?;
+        let members: Members<'_> = serde_json::from_slice(&body).map_err(|error| {
+            Status::invalid_argument(format!("the body is not valid JSON: {error}"))
+        })?;
         if members.data.is_none() && members.init.is_none() && !is_empty_object(&body) {
             return Err(not_wrapped());
         }
@@ -132,7 +147,9 @@ impl Envelope {
 }
 
 fn not_wrapped() -> Status {
-    Status::invalid_argument("the body must be a JSON object with the input under `data`: {\"data\": …}")
+    Status::invalid_argument(
+        "the body must be a JSON object with the input under `data`: {\"data\": …}",
+    )
 }
 
 fn is_empty_object(body: &[u8]) -> bool {

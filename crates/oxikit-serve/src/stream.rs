@@ -77,7 +77,8 @@ impl StreamBody {
         if !is_cut {
             return Poll::Pending;
         }
-        self.state = State::Refused(Status::public(StatusCode::Unavailable, "the server is shutting down"));
+        self.state =
+            State::Refused(Status::public(StatusCode::Unavailable, "the server is shutting down"));
         Poll::Ready(self.last_words())
     }
 

@@ -37,6 +37,12 @@ impl Oxikit {
     }
 }
 
+impl AsRef<Registry> for Oxikit {
+    fn as_ref(&self) -> &Registry {
+        &self.registry
+    }
+}
+
 /// Begins an [`Oxikit`].
 #[derive(Default)]
 pub struct Builder {

@@ -72,6 +72,12 @@ impl<In, Out, Chunk> Flow<In, Out, Chunk> {
     }
 }
 
+impl<In, Out, Chunk> From<&Flow<In, Out, Chunk>> for Action {
+    fn from(flow: &Flow<In, Out, Chunk>) -> Self {
+        flow.action.clone()
+    }
+}
+
 /// A running flow: a stream of its chunks, then its output.
 pub struct FlowStream<Out, Chunk> {
     run: Run,

@@ -132,8 +132,16 @@ fn finish(mut response: GenerateResponse, request: GenerateRequest) -> Result<Ge
     }
     response.usage.get_or_insert_default();
     response.custom.get_or_insert_with(|| json!({}));
-    response.request = Some(Box::new(request));
+    response.request = Some(Box::new(without_key(request)));
     Ok(response)
+}
+
+/// A key that was given for one call is not handed out with the answer.
+fn without_key(mut request: GenerateRequest) -> GenerateRequest {
+    if let Some(Value::Object(config)) = &mut request.config {
+        config.shift_remove("apiKey");
+    }
+    request
 }
 
 fn requested_output(output: &OutputConfig) -> Value {

@@ -526,3 +526,12 @@ async fn a_flow_calls_a_model_below_itself_and_passes_its_caller_on() {
         ai.registry().run("/flow/outer", Call::new("hi").with_context(context)).await.unwrap();
     assert_eq!(output.to_value().unwrap(), json!({"uid": "ada"}));
 }
+
+#[tokio::test]
+async fn a_key_for_one_call_reaches_the_model_and_not_the_answer() {
+    let (ai, script) = app([says("ok")]);
+    let reply =
+        ai.generate().prompt("x").config(json!({"apiKey": "k-1", "topK": 1})).await.unwrap();
+    assert_eq!(script.last_request().config, Some(json!({"apiKey": "k-1", "topK": 1})));
+    assert_eq!(reply.response().request.as_ref().unwrap().config, Some(json!({"topK": 1})));
+}

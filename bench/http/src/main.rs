@@ -1,0 +1,80 @@
+//! The program that the benchmarks drive: it serves the floor's routes on oxikit,
+//! with all that oxikit does switched on.
+
+use oxikit::prelude::*;
+use oxikit_serve::Server;
+
+#[derive(Deserialize, JsonSchema)]
+struct Count {
+    n: u64,
+    #[serde(default)]
+    paced: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Tick {
+    i: u64,
+    text: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Counted {
+    count: u64,
+}
+
+const TEXT: &str = "a small chunk";
+
+fn main() -> anyhow::Result<()> {
+    let threads =
+        std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(2);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+    runtime.block_on(serve())
+}
+
+async fn serve() -> anyhow::Result<()> {
+    let ai = Oxikit::builder().build();
+    // To a tree and back, as the floor's `/echo`.
+    ai.define_flow("echo", |input: Value| async move { Ok(input) });
+    // Passed on as text.
+    ai.define_flow("echo-raw", |input: oxikit::Payload| async move { Ok(input) });
+    ai.define_flow("count", count);
+    ai.define_flow("hang", |_: Value, _: Context, out: Emitter<Tick>| async move {
+        out.send(Tick { i: 0, text: TEXT }).await?;
+        tokio::time::sleep(std::time::Duration::from_secs(900)).await;
+        Ok(())
+    });
+    ai.define_flow("flood", |_: Value, _: Context, out: Emitter<String>| async move {
+        // A hundred megabytes for a reader who may have stopped.
+        let chunk = "x".repeat(48 * 1024);
+        for _ in 0..2_100 {
+            out.send(chunk.clone()).await?;
+        }
+        Ok(())
+    });
+    Ok(Server::new(&ai).serve().await?)
+}
+
+/// Counts; paced, each chunk comes in its own turn of the event loop, as the
+/// chunks of a remote model do.
+async fn count(Count { n, paced }: Count, _: Context, out: Emitter<Tick>) -> Result<Counted> {
+    if !paced {
+        for i in 0..n {
+            out.send(Tick { i, text: TEXT }).await?;
+        }
+        return Ok(Counted { count: n });
+    }
+    let (sender, mut ticks) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(async move {
+        for i in 0..n {
+            if sender.send(i).await.is_err() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    while let Some(i) = ticks.recv().await {
+        out.send(Tick { i, text: TEXT }).await?;
+    }
+    Ok(Counted { count: n })
+}

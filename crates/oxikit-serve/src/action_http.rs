@@ -1,0 +1,175 @@
+//! Genkit's action protocol: one POST runs one action.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::ALLOW;
+use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
+use oxikit_core::{ActionContext, Call, Event, Registry, Status, StatusCode};
+
+use crate::auth::{ContextProvider, RequestInfo};
+use crate::exposed::{Expose, Exposed};
+use crate::gate::Gate;
+use crate::limits::Limits;
+use crate::listen::Ending;
+use crate::reply;
+use crate::request::{self, Envelope};
+use crate::stream::StreamBody;
+
+/// What every request needs.
+pub(crate) struct App {
+    pub(crate) registry: Registry,
+    pub(crate) exposed: Exposed,
+    /// Stands before every path, without slashes around it.
+    pub(crate) prefix: String,
+    pub(crate) provider: Option<Arc<dyn ContextProvider>>,
+    pub(crate) gate: Gate,
+    pub(crate) limits: Limits,
+    pub(crate) ending: Ending,
+    pub(crate) in_flight: AtomicUsize,
+}
+
+/// `POST /{action}`: the output as one JSON body, or the whole run as blocks.
+pub(crate) async fn handle(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let is_preflight = Gate::is_preflight(&head.method, &head.headers);
+    let mut response = match app.gate.check(&head.headers) {
+        Err(status) => reply::error(&status),
+        Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
+        Ok(()) => app.answer(&head, body).await,
+    };
+    app.gate.add_cors(&head.headers, response.headers_mut(), is_preflight);
+    response
+}
+
+impl App {
+    async fn answer(
+        self: &Arc<Self>,
+        head: &axum::http::request::Parts,
+        body: Body,
+    ) -> Response<Body> {
+        let Some(expose) = self.find(head.uri.path()) else {
+            return reply::error(&Status::not_found("there is no action at this path"));
+        };
+        if head.method != Method::POST {
+            let status = Status::invalid_argument("actions are called by POST");
+            let mut response = reply::error_with(HttpStatus::METHOD_NOT_ALLOWED, &status);
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+            return response;
+        }
+        let Some(_slot) = Slot::take(self) else {
+            let status = Status::public(StatusCode::Unavailable, "the server is busy, try later");
+            return reply::error(&status.with_retry_after(std::time::Duration::from_secs(1)));
+        };
+        let context = match self.context(head, expose).await {
+            Ok(context) => context,
+            Err(status) => return reply::error(&status),
+        };
+        if let Err((http, status)) = request::check_media_type(&head.headers) {
+            return reply::error_with(http, &status);
+        }
+        let body = match request::read_body(&head.headers, body, &self.limits).await {
+            Ok(body) => body,
+            Err((http, status)) => return reply::error_with(http, &status),
+        };
+        let envelope = match Envelope::parse(body) {
+            Ok(envelope) => envelope,
+            Err(status) => return reply::error(&status),
+        };
+        let call = self.call(envelope, context);
+        if request::wants_stream(&head.headers, &head.uri) {
+            self.stream(expose, call)
+        } else {
+            unary(expose, call).await
+        }
+    }
+
+    /// The action at this path; one slash at the end does not matter.
+    fn find(&self, path: &str) -> Option<&Expose> {
+        let path = path.strip_prefix('/')?;
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let path = match self.prefix.as_str() {
+            "" => path,
+            prefix => path.strip_prefix(prefix)?.strip_prefix('/')?,
+        };
+        self.exposed.get(path)
+    }
+
+    async fn context(
+        &self,
+        head: &axum::http::request::Parts,
+        expose: &Expose,
+    ) -> Result<ActionContext, Status> {
+        let context = match &self.provider {
+            Some(provider) => {
+                let request = RequestInfo::new(head, expose.action.key());
+                provider.context(request).await?
+            }
+            None => ActionContext::default(),
+        };
+        if let Some(policy) = &expose.policy {
+            policy(&context)?;
+        }
+        Ok(context)
+    }
+
+    fn call(&self, envelope: Envelope, context: ActionContext) -> Call {
+        let call = match envelope.data {
+            Some(data) => Call::new(data),
+            None => Call::empty(),
+        };
+        let call = call.in_registry(&self.registry).with_context(context);
+        match envelope.init {
+            Some(init) => call.with_init(init),
+            None => call,
+        }
+    }
+
+    fn stream(&self, expose: &Expose, call: Call) -> Response<Body> {
+        let run = expose.action.start(call.for_wire());
+        let ids = run.as_ref().ok().map(|run| (run.trace_id(), run.span_id()));
+        let body = Body::new(StreamBody::new(run, &self.ending.cut));
+        let mut response = reply::stream_response(body);
+        if let Some(ids) = ids {
+            reply::name_run(&mut response, ids);
+        }
+        response
+    }
+}
+
+async fn unary(expose: &Expose, call: Call) -> Response<Body> {
+    let mut run = match expose.action.start(call.without_chunks()) {
+        Ok(run) => run,
+        Err(status) => return reply::error(&status),
+    };
+    let result = loop {
+        match run.next().await {
+            Some(Event::Chunk(_)) => {}
+            Some(Event::Done(output)) => break reply::result(&output),
+            Some(Event::Failed(status)) => break Err(status),
+            None => break Err(Status::cancelled()),
+        }
+    };
+    let mut response = result.unwrap_or_else(|status| reply::error(&status));
+    reply::name_run(&mut response, (run.trace_id(), run.span_id()));
+    response
+}
+
+/// One of the requests that are worked on at a time.
+struct Slot(Arc<App>);
+
+impl Slot {
+    fn take(app: &Arc<App>) -> Option<Self> {
+        let taken = app.in_flight.fetch_add(1, Ordering::Relaxed);
+        let slot = Self(app.clone());
+        (taken < app.limits.requests).then_some(slot)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,96 @@
+//! Which actions are served, and how.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use oxikit_core::{Action, ActionContext, ActionKind, Registry, Result};
+
+use crate::auth::Policy;
+
+/// An action to be served. Made from an action or a flow.
+#[derive(Clone)]
+#[must_use = "give it to `Server::expose`"]
+pub struct Expose {
+    pub(crate) action: Action,
+    pub(crate) path: String,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) is_durable: bool,
+}
+
+impl Expose {
+    /// Serves the action under its name.
+    pub fn new(action: impl Into<Action>) -> Self {
+        let action = action.into();
+        let path = action.name().to_owned();
+        Self { action, path, policy: None, is_durable: false }
+    }
+
+    /// Serves it under another path.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into().trim_matches('/').to_owned();
+        self
+    }
+
+    /// Asks this before every call; a refusal is answered as an HTTP error.
+    pub fn policy(
+        mut self,
+        policy: impl Fn(&ActionContext) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.policy = Some(Arc::new(policy));
+        self
+    }
+
+    /// Keeps streams, so that they go on without their reader and can be read
+    /// again by `x-genkit-stream-id`.
+    pub fn durable(mut self) -> Self {
+        self.is_durable = true;
+        self
+    }
+}
+
+impl<T: Into<Action>> From<T> for Expose {
+    fn from(action: T) -> Self {
+        Self::new(action)
+    }
+}
+
+impl fmt::Debug for Expose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expose")
+            .field("action", &self.action)
+            .field("path", &self.path)
+            .field("has_policy", &self.policy.is_some())
+            .field("is_durable", &self.is_durable)
+            .finish()
+    }
+}
+
+/// All served actions by path.
+#[derive(Debug, Default)]
+pub(crate) struct Exposed(HashMap<String, Expose>);
+
+impl Exposed {
+    /// What was named, or else all flows and agents of the application.
+    pub(crate) fn new(named: Vec<Expose>, registry: &Registry, is_durable: bool) -> Self {
+        let all = || {
+            let mut actions = registry.list();
+            actions.retain(|action| matches!(action.kind(), ActionKind::Flow | ActionKind::Agent));
+            actions.into_iter().map(Expose::new).collect()
+        };
+        let exposed = if named.is_empty() { all() } else { named };
+        let by_path = exposed.into_iter().map(|mut expose| {
+            expose.is_durable |= is_durable;
+            (expose.path.clone(), expose)
+        });
+        Self(by_path.collect())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Option<&Expose> {
+        self.0.get(path)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Expose> {
+        self.0.values()
+    }
+}

@@ -1,0 +1,125 @@
+//! The accept loop: connections with limits, and their orderly end.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::limits::Limits;
+use crate::stall_guard::StallGuard;
+
+/// Answers cut at the very end get this long to be written.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// The kernel is out of handles: trying again at once would only burn time.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+    retry-after: 1\r\nconnection: close\r\ncontent-length: 76\r\n\r\n\
+    {\"code\":503,\"status\":\"UNAVAILABLE\",\"message\":\"too many connections, try later\"}";
+
+/// How a listening server ends: first no new requests, then no open ones.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ending {
+    /// No new requests.
+    pub(crate) draining: CancellationToken,
+    /// Open streams end now.
+    pub(crate) cut: CancellationToken,
+}
+
+/// Serves connections until `shutdown`, then lets open requests end.
+pub(crate) async fn listen(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    ending: Ending,
+    shutdown: impl Future<Output = ()>,
+) {
+    let connections = TaskTracker::new();
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    tokio::pin!(shutdown);
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => accepted.map(|(stream, _)| stream),
+            () = &mut shutdown => break,
+        };
+        let stream = match stream {
+            Ok(stream) => stream,
+            Err(error) => {
+                wait_after(&error).await;
+                continue;
+            }
+        };
+        let Ok(slot) = slots.clone().try_acquire_owned() else {
+            connections.spawn(turn_away(stream));
+            continue;
+        };
+        let work = connection(stream, router.clone(), limits.clone(), ending.draining.clone());
+        connections.spawn(async move {
+            work.await;
+            drop(slot);
+        });
+    }
+    drop(listener);
+    tracing::info!(open = connections.len(), "shutting down");
+    ending.draining.cancel();
+    connections.close();
+    if tokio::time::timeout(limits.drain_time, connections.wait()).await.is_err() {
+        tracing::warn!(open = connections.len(), "open requests are cut");
+        ending.cut.cancel();
+        let _ = tokio::time::timeout(LAST_WORDS, connections.wait()).await;
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    limits: Limits,
+    draining: CancellationToken,
+) {
+    // A chunk is worth a packet: nothing waits for more to be sent.
+    let _ = stream.set_nodelay(true);
+    let io = TokioIo::new(StallGuard::new(stream, limits.stalled_reader_time));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_time)
+        .max_buf_size(limits.header_bytes)
+        .max_headers(limits.header_fields)
+        .serve_connection(io, TowerToHyperService::new(router));
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = draining.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+async fn turn_away(mut stream: TcpStream) {
+    let _ = tokio::time::timeout(LAST_WORDS, stream.write_all(TOO_MANY)).await;
+}
+
+async fn wait_after(error: &io::Error) {
+    let is_about_one_peer = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionRefused
+    );
+    if !is_about_one_peer {
+        tracing::error!(%error, "cannot accept connections");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+}

@@ -1,0 +1,234 @@
+//! The server: what is served, to whom, and where.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use axum::Router;
+use oxikit_core::Registry;
+use tokio::net::TcpListener;
+
+use crate::action_http::{self, App};
+use crate::auth::ContextProvider;
+use crate::exposed::{Expose, Exposed};
+use crate::gate::Gate;
+use crate::limits::Limits;
+use crate::listen::{Ending, listen};
+
+/// The port that is used when neither the program nor `PORT` names one.
+const DEFAULT_PORT: u16 = 3400;
+
+/// Serves the actions of an application.
+///
+/// Without more it serves all flows, on 127.0.0.1 and the port of `PORT`, else
+/// 3400. Any other address needs [`auth`](Self::auth) or an explicit
+/// [`allow_anonymous`](Self::allow_anonymous).
+#[must_use = "a server does nothing until it is run"]
+pub struct Server {
+    registry: Registry,
+    exposed: Vec<Expose>,
+    prefix: String,
+    provider: Option<Arc<dyn ContextProvider>>,
+    gate: Gate,
+    limits: Limits,
+    host: IpAddr,
+    port: Option<u16>,
+    is_anonymous: bool,
+}
+
+impl Server {
+    /// A server of this application.
+    pub fn new(app: &impl AsRef<Registry>) -> Self {
+        Self {
+            registry: app.as_ref().clone(),
+            exposed: Vec::new(),
+            prefix: String::new(),
+            provider: None,
+            gate: Gate::default(),
+            limits: Limits::default(),
+            host: Ipv4Addr::LOCALHOST.into(),
+            port: None,
+            is_anonymous: false,
+        }
+    }
+
+    /// Serves this action. Once one is named, only those that are named are
+    /// served.
+    pub fn expose(mut self, action: impl Into<Expose>) -> Self {
+        self.exposed.push(action.into());
+        self
+    }
+
+    /// Puts all actions below this path.
+    pub fn path_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into().trim_matches('/').to_owned();
+        self
+    }
+
+    /// Asks this who calls.
+    pub fn auth(mut self, provider: impl ContextProvider + 'static) -> Self {
+        self.provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Lets everybody who can reach the address call everything that is served.
+    pub fn allow_anonymous(mut self) -> Self {
+        self.is_anonymous = true;
+        self
+    }
+
+    /// Lets pages of this origin call, such as `https://app.example`.
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.gate.origins.push(origin.into());
+        self
+    }
+
+    /// Answers to this host name too, when listening on this machine only.
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.gate.hosts.push(host.into());
+        self
+    }
+
+    /// Replaces the limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Listens on this address instead of 127.0.0.1.
+    pub fn host(mut self, host: impl Into<IpAddr>) -> Self {
+        self.host = host.into();
+        self
+    }
+
+    /// Listens on this port; 0 takes a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = Some(port);
+        self
+    }
+
+    /// The routes alone, to be nested into another axum application. The limits
+    /// of connections are that application's business then.
+    pub fn router(self) -> Router {
+        self.into_router(Ending::default()).0
+    }
+
+    /// Serves until the process is asked to end (Ctrl-C or SIGTERM).
+    pub async fn serve(self) -> io::Result<()> {
+        self.bind().await?.run(asked_to_end()).await;
+        Ok(())
+    }
+
+    /// Listens, without serving yet: the address is known then.
+    pub async fn bind(self) -> io::Result<BoundServer> {
+        if !self.host.is_loopback() && self.provider.is_none() && !self.is_anonymous {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                format!(
+                    "{} can be reached by others: say who may call by `auth(…)`, or that all may by `allow_anonymous()`",
+                    self.host
+                ),
+            ));
+        }
+        let port = match self.port {
+            Some(port) => port,
+            None => port_from_env()?,
+        };
+        let listener = TcpListener::bind((self.host, port)).await?;
+        Ok(BoundServer { server: self, listener })
+    }
+
+    fn into_router(self, ending: Ending) -> (Router, Limits) {
+        let limits = self.limits.clone();
+        let app = Arc::new(App {
+            exposed: Exposed::new(self.exposed, &self.registry, false),
+            registry: self.registry,
+            prefix: self.prefix,
+            provider: self.provider,
+            gate: self.gate,
+            limits: self.limits,
+            ending,
+            in_flight: AtomicUsize::new(0),
+        });
+        (Router::new().fallback(action_http::handle).with_state(app), limits)
+    }
+}
+
+/// A [`Server`] that listens.
+#[derive(Debug)]
+pub struct BoundServer {
+    server: Server,
+    listener: TcpListener,
+}
+
+impl BoundServer {
+    /// Where it listens.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `shutdown` is done, then lets open requests end.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let Self { mut server, listener } = self;
+        server.gate.is_loopback = server.host.is_loopback();
+        if let Ok(address) = listener.local_addr() {
+            tracing::info!(%address, "serving actions");
+        }
+        let ending = Ending::default();
+        let (router, limits) = server.into_router(ending.clone());
+        listen(listener, router, limits, ending, shutdown).await;
+    }
+}
+
+/// Serves all flows of an application with the defaults of [`Server`].
+///
+/// ```no_run
+/// # async fn example(ai: oxikit_core::Registry) -> std::io::Result<()> {
+/// oxikit_serve::serve(&ai).await
+/// # }
+/// ```
+pub async fn serve(app: &impl AsRef<Registry>) -> io::Result<()> {
+    Server::new(app).serve().await
+}
+
+fn port_from_env() -> io::Result<u16> {
+    match std::env::var("PORT") {
+        Ok(port) => port.parse().map_err(|_| {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("PORT is `{port}`, not a port number"),
+            )
+        }),
+        Err(_) => Ok(DEFAULT_PORT),
+    }
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn asked_to_end() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            },
+            Err(_) => drop(interrupt.await),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(interrupt.await);
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("exposed", &self.exposed)
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}
