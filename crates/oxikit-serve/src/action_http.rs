@@ -7,16 +7,19 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
+use oxikit_core::ports::{Owner, StreamStore};
 use oxikit_core::{ActionContext, Call, Event, Registry, Status, StatusCode};
+use tokio_util::task::TaskTracker;
 
 use crate::auth::{ContextProvider, RequestInfo};
+use crate::durable;
 use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::listen::Ending;
 use crate::reply;
 use crate::request::{self, Envelope};
-use crate::stream::StreamBody;
+use crate::stream::{Source, StreamBody};
 
 /// What every request needs.
 pub(crate) struct App {
@@ -29,6 +32,10 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     pub(crate) ending: Ending,
     pub(crate) in_flight: AtomicUsize,
+    /// Where durable streams are kept.
+    pub(crate) streams: Option<Arc<dyn StreamStore>>,
+    /// The runs behind durable streams.
+    pub(crate) recordings: TaskTracker,
 }
 
 /// `POST /{action}`: the output as one JSON body, or the whole run as blocks.
@@ -59,7 +66,7 @@ impl App {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return response;
         }
-        let Some(_slot) = Slot::take(self) else {
+        let Some(slot) = Slot::take(self) else {
             let status = Status::public(StatusCode::Unavailable, "the server is busy, try later");
             return reply::error(&status.with_retry_after(std::time::Duration::from_secs(1)));
         };
@@ -78,11 +85,20 @@ impl App {
             Ok(envelope) => envelope,
             Err(status) => return reply::error(&status),
         };
-        let call = self.call(envelope, context);
-        if request::wants_stream(&head.headers, &head.uri) {
-            self.stream(expose, call)
-        } else {
-            unary(expose, call).await
+        if !request::wants_stream(&head.headers, &head.uri) {
+            return unary(expose, self.call(envelope, context)).await;
+        }
+        match &self.streams {
+            Some(store) if expose.is_durable => {
+                let owner = durable::owner_of(&context);
+                match durable::requested(&head.headers) {
+                    Some((id, position)) => self.resume(store, owner, id, position, slot).await,
+                    None => {
+                        self.record(store, owner, expose, self.call(envelope, context), slot).await
+                    }
+                }
+            }
+            _ => self.stream(expose, self.call(envelope, context), slot),
         }
     }
 
@@ -127,15 +143,65 @@ impl App {
         }
     }
 
-    fn stream(&self, expose: &Expose, call: Call) -> Response<Body> {
+    fn stream(&self, expose: &Expose, call: Call, slot: Slot) -> Response<Body> {
         let run = expose.action.start(call.for_wire());
         let ids = run.as_ref().ok().map(|run| (run.trace_id(), run.span_id()));
-        let body = Body::new(StreamBody::new(run, &self.ending.cut));
-        let mut response = reply::stream_response(body);
+        let source = run.map_or_else(Source::Refused, |run| Source::Run(Box::new(run)));
+        let mut response = self.stream_response(source, slot);
         if let Some(ids) = ids {
             reply::name_run(&mut response, ids);
         }
         response
+    }
+
+    /// Streams a run that goes on without its reader.
+    async fn record(
+        &self,
+        store: &Arc<dyn StreamStore>,
+        owner: Owner,
+        expose: &Expose,
+        call: Call,
+        slot: Slot,
+    ) -> Response<Body> {
+        let run = match expose.action.start(call.for_wire()) {
+            Ok(run) => run,
+            Err(status) => return self.stream_response(Source::Refused(status), slot),
+        };
+        let ids = (run.trace_id(), run.span_id());
+        let spawn = |work| drop(self.recordings.spawn(work));
+        match durable::begin(store, owner, run, self.ending.cut.clone(), spawn).await {
+            Ok((id, source)) => {
+                let mut response = self.stream_response(source, slot);
+                response.headers_mut().insert(reply::STREAM_ID, durable::id_header(&id));
+                reply::name_run(&mut response, ids);
+                response
+            }
+            Err(status) => reply::error(&status),
+        }
+    }
+
+    /// Reads a stream again; an unknown one is 204, as official clients expect.
+    async fn resume(
+        &self,
+        store: &Arc<dyn StreamStore>,
+        owner: Owner,
+        id: &str,
+        position: u64,
+        slot: Slot,
+    ) -> Response<Body> {
+        match durable::resume(store, owner, id, position).await {
+            Ok(Some(source)) => {
+                let mut response = self.stream_response(source, slot);
+                response.headers_mut().insert(reply::STREAM_ID, durable::id_header(id));
+                response
+            }
+            Ok(None) => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
+            Err(status) => reply::error(&status),
+        }
+    }
+
+    fn stream_response(&self, source: Source, slot: Slot) -> Response<Body> {
+        reply::stream_response(Body::new(StreamBody::new(source, &self.ending.cut, Some(slot))))
     }
 }
 
@@ -158,7 +224,7 @@ async fn unary(expose: &Expose, call: Call) -> Response<Body> {
 }
 
 /// One of the requests that are worked on at a time.
-struct Slot(Arc<App>);
+pub(crate) struct Slot(Arc<App>);
 
 impl Slot {
     fn take(app: &Arc<App>) -> Option<Self> {

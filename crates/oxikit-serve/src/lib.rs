@@ -17,6 +17,7 @@
 
 mod action_http;
 mod auth;
+mod durable;
 mod exposed;
 mod gate;
 mod limits;

@@ -35,8 +35,8 @@ impl Default for Limits {
             body_bytes: 16 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             stalled_reader_time: Duration::from_secs(10),
-            connections: 10_000,
-            requests: 10_000,
+            connections: 16_384,
+            requests: 16_384,
             drain_time: Duration::from_secs(30),
         }
     }

@@ -33,6 +33,8 @@ pub(crate) struct Ending {
     pub(crate) draining: CancellationToken,
     /// Open streams end now.
     pub(crate) cut: CancellationToken,
+    /// Runs that go on without a connection.
+    pub(crate) recordings: TaskTracker,
 }
 
 /// Serves connections until `shutdown`, then lets open requests end.
@@ -72,10 +74,16 @@ pub(crate) async fn listen(
     tracing::info!(open = connections.len(), "shutting down");
     ending.draining.cancel();
     connections.close();
-    if tokio::time::timeout(limits.drain_time, connections.wait()).await.is_err() {
+    ending.recordings.close();
+    let all_ended = async {
+        connections.wait().await;
+        ending.recordings.wait().await;
+    };
+    tokio::pin!(all_ended);
+    if tokio::time::timeout(limits.drain_time, &mut all_ended).await.is_err() {
         tracing::warn!(open = connections.len(), "open requests are cut");
         ending.cut.cancel();
-        let _ = tokio::time::timeout(LAST_WORDS, connections.wait()).await;
+        let _ = tokio::time::timeout(LAST_WORDS, all_ended).await;
     }
 }
 

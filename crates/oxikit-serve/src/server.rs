@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicUsize;
 
 use axum::Router;
 use oxikit_core::Registry;
+use oxikit_core::ports::StreamStore;
 use tokio::net::TcpListener;
 
 use crate::action_http::{self, App};
@@ -36,6 +37,8 @@ pub struct Server {
     host: IpAddr,
     port: Option<u16>,
     is_anonymous: bool,
+    streams: Option<Arc<dyn StreamStore>>,
+    is_all_durable: bool,
 }
 
 impl Server {
@@ -51,6 +54,8 @@ impl Server {
             host: Ipv4Addr::LOCALHOST.into(),
             port: None,
             is_anonymous: false,
+            streams: None,
+            is_all_durable: false,
         }
     }
 
@@ -88,6 +93,21 @@ impl Server {
     /// Answers to this host name too, when listening on this machine only.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.gate.hosts.push(host.into());
+        self
+    }
+
+    /// Keeps the streams of all actions in this store: they go on without their
+    /// reader, and are read again by `x-genkit-stream-id`.
+    pub fn durable_streams(mut self, store: Arc<dyn StreamStore>) -> Self {
+        self.streams = Some(store);
+        self.is_all_durable = true;
+        self
+    }
+
+    /// Keeps the streams of those actions in this store that are exposed as
+    /// [`durable`](Expose::durable).
+    pub fn stream_store(mut self, store: Arc<dyn StreamStore>) -> Self {
+        self.streams = Some(store);
         self
     }
 
@@ -143,14 +163,16 @@ impl Server {
     fn into_router(self, ending: Ending) -> (Router, Limits) {
         let limits = self.limits.clone();
         let app = Arc::new(App {
-            exposed: Exposed::new(self.exposed, &self.registry, false),
+            exposed: Exposed::new(self.exposed, &self.registry, self.is_all_durable),
             registry: self.registry,
             prefix: self.prefix,
             provider: self.provider,
             gate: self.gate,
             limits: self.limits,
-            ending,
+            ending: ending.clone(),
             in_flight: AtomicUsize::new(0),
+            streams: self.streams,
+            recordings: ending.recordings.clone(),
         });
         (Router::new().fallback(action_http::handle).with_state(app), limits)
     }

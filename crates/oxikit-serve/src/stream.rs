@@ -1,12 +1,17 @@
 //! A run as the body of a streaming answer.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use futures_core::Stream;
 use http_body::Frame;
-use oxikit_core::{Event, Payload, Run, Status, StatusCode};
+use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamEvent};
+use oxikit_core::{Event, OutgoingStatus, Payload, Run, Status};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use crate::action_http::Slot;
+use crate::durable::shutting_down;
 
 /// What is ready goes out as one piece, up to about this size.
 const PIECE: usize = 32 * 1024;
@@ -15,82 +20,94 @@ const PIECE: usize = 32 * 1024;
 /// `data: {"result": …}` or `error: {"error": …}`. There is always a last block:
 /// the official client spins for ever on a stream that ends without one.
 pub(crate) struct StreamBody {
-    state: State,
+    source: Source,
     /// Fires when open streams have to end because the server does.
-    cut: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Dropped with the last block.
+    slot: Option<Slot>,
 }
 
-enum State {
-    Running(Run),
+/// Where the blocks come from.
+pub(crate) enum Source {
+    /// A run that lives as long as its reader.
+    Run(Box<Run>),
+    /// A stream that is kept.
+    Stored(Pin<Box<dyn Stream<Item = Result<StreamEvent, StoreError>> + Send>>),
     /// Refused before it ran.
     Refused(Status),
+    /// The last block has been written.
     Over,
 }
 
+/// One block of the protocol.
+enum Block {
+    Message(Payload),
+    Result(Payload),
+    Error(OutgoingStatus),
+}
+
 impl StreamBody {
-    pub(crate) fn new(run: Result<Run, Status>, cut: &CancellationToken) -> Self {
-        let state = match run {
-            Ok(run) => State::Running(run),
-            Err(status) => State::Refused(status),
-        };
-        Self { state, cut: Some(Box::pin(cut.clone().cancelled_owned())) }
+    pub(crate) fn new(source: Source, cut: &CancellationToken, slot: Option<Slot>) -> Self {
+        Self { source, cut: Box::pin(cut.clone().cancelled_owned()), slot }
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        let run = match &mut self.state {
-            State::Running(run) => run,
-            State::Refused(_) => return Poll::Ready(self.last_words()),
-            State::Over => return Poll::Ready(None),
-        };
+        if matches!(self.source, Source::Over) {
+            return Poll::Ready(None);
+        }
         let mut piece = Vec::with_capacity(256);
-        loop {
-            match Pin::new(&mut *run).poll_event(cx) {
-                Poll::Ready(Some(Event::Chunk(chunk))) => {
+        while piece.len() < PIECE {
+            let block = match self.source.poll_block(cx) {
+                Poll::Ready(block) => block,
+                Poll::Pending if !piece.is_empty() => break,
+                Poll::Pending => {
+                    ready!(self.cut.as_mut().poll(cx));
+                    Block::Error(shutting_down().outgoing())
+                }
+            };
+            match block {
+                Block::Message(chunk) => {
                     write_block(&mut piece, "message", &chunk);
-                    if piece.len() >= PIECE {
-                        break;
-                    }
+                    continue;
                 }
-                Poll::Ready(Some(Event::Done(output))) => {
-                    write_block(&mut piece, "result", &output);
-                    self.state = State::Over;
-                    break;
-                }
-                Poll::Ready(Some(Event::Failed(status))) => {
-                    write_error(&mut piece, &status);
-                    self.state = State::Over;
-                    break;
-                }
-                Poll::Ready(None) => {
-                    self.state = State::Over;
-                    break;
-                }
-                Poll::Pending if piece.is_empty() => return self.poll_cut(cx),
-                Poll::Pending => break,
+                Block::Result(output) => write_block(&mut piece, "result", &output),
+                Block::Error(status) => write_error(&mut piece, &status),
             }
+            self.source = Source::Over;
+            self.slot = None;
+            break;
         }
-        Poll::Ready((!piece.is_empty()).then_some(piece))
+        Poll::Ready(Some(piece))
     }
+}
 
-    fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        let is_cut = self.cut.as_mut().is_some_and(|cut| cut.as_mut().poll(cx).is_ready());
-        if !is_cut {
-            return Poll::Pending;
-        }
-        self.state =
-            State::Refused(Status::public(StatusCode::Unavailable, "the server is shutting down"));
-        Poll::Ready(self.last_words())
-    }
-
-    fn last_words(&mut self) -> Option<Vec<u8>> {
-        match std::mem::replace(&mut self.state, State::Over) {
-            State::Refused(status) => {
-                let mut piece = Vec::new();
-                write_error(&mut piece, &status);
-                Some(piece)
-            }
-            _ => None,
-        }
+impl Source {
+    fn poll_block(&mut self, cx: &mut Context<'_>) -> Poll<Block> {
+        let block = match self {
+            Self::Run(run) => match ready!(run.poll_event(cx)) {
+                Some(Event::Chunk(chunk)) => Block::Message(chunk),
+                Some(Event::Done(output)) => Block::Result(output),
+                Some(Event::Failed(status)) => Block::Error(status.outgoing()),
+                None => Block::Error(Status::cancelled().outgoing()),
+            },
+            Self::Stored(events) => match ready!(events.as_mut().poll_next(cx)) {
+                Some(Ok(StreamEvent { entry: StreamEntry::Chunk(chunk), .. })) => {
+                    Block::Message(chunk)
+                }
+                Some(Ok(StreamEvent {
+                    entry: StreamEntry::End(StreamEnd::Done(output)), ..
+                })) => Block::Result(output),
+                Some(Ok(StreamEvent {
+                    entry: StreamEntry::End(StreamEnd::Failed(status)),
+                    ..
+                })) => Block::Error(status),
+                Some(Err(error)) => Block::Error(Status::from(error).outgoing()),
+                None => Block::Error(Status::cancelled().outgoing()),
+            },
+            Self::Refused(status) => Block::Error(status.outgoing()),
+            Self::Over => Block::Error(Status::cancelled().outgoing()),
+        };
+        Poll::Ready(block)
     }
 }
 
@@ -106,12 +123,12 @@ impl http_body::Body for StreamBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.source, Source::Over)
     }
 }
 
 /// `data: {"<member>": …}`, as one block.
-pub(crate) fn write_block(out: &mut Vec<u8>, member: &str, payload: &Payload) {
+fn write_block(out: &mut Vec<u8>, member: &str, payload: &Payload) {
     let start = out.len();
     out.extend_from_slice(b"data: {\"");
     out.extend_from_slice(member.as_bytes());
@@ -119,15 +136,15 @@ pub(crate) fn write_block(out: &mut Vec<u8>, member: &str, payload: &Payload) {
     let begin = out.len();
     if let Err(error) = payload.write_json(out) {
         out.truncate(start);
-        return write_error(out, &Status::from(error));
+        return write_error(out, &Status::from(error).outgoing());
     }
     escape_from(out, begin);
     out.extend_from_slice(b"}\n\n");
 }
 
 /// `error: {"error": …}`, as one block.
-pub(crate) fn write_error(out: &mut Vec<u8>, status: &Status) {
-    let body = serde_json::json!({ "error": status.outgoing() });
+fn write_error(out: &mut Vec<u8>, status: &OutgoingStatus) {
+    let body = serde_json::json!({ "error": status });
     out.extend_from_slice(b"error: ");
     let begin = out.len();
     out.extend_from_slice(body.to_string().as_bytes());

@@ -1,0 +1,125 @@
+//! Durable streams: a run goes on without its reader, and can be read again by
+//! its stream id.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamStore, follow};
+use oxikit_core::{ActionContext, Event, Payload, Run, Status, StatusCode};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::reply::STREAM_ID;
+use crate::stream::Source;
+
+/// How many blocks the reader has already got; our own addition to the protocol.
+/// Without it a stream is read from its start, as official clients expect.
+pub(crate) const POSITION: HeaderName = HeaderName::from_static("x-oxikit-stream-position");
+
+/// So many chunks are stored at once.
+const BATCH: usize = 64;
+
+/// Begins a durable stream: the run is recorded by a task of its own, and the
+/// caller reads the recording.
+pub(crate) async fn begin(
+    store: &Arc<dyn StreamStore>,
+    owner: Owner,
+    run: Run,
+    cut: CancellationToken,
+    spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
+) -> Result<(String, Source), Status> {
+    let id = new_id();
+    store.open(&owner, &id).await?;
+    spawn(Box::pin(record(store.clone(), id.clone(), run, cut)));
+    let source = Source::Stored(Box::pin(follow(store.clone(), owner, id.clone(), 0)));
+    Ok((id, source))
+}
+
+/// Reads a stream again; `None` if there is no such stream of this owner.
+pub(crate) async fn resume(
+    store: &Arc<dyn StreamStore>,
+    owner: Owner,
+    id: &str,
+    position: u64,
+) -> Result<Option<Source>, Status> {
+    match store.read(&owner, id, 0, 1).await {
+        Ok(_) => Ok(Some(Source::Stored(Box::pin(follow(
+            store.clone(),
+            owner,
+            id.to_owned(),
+            position,
+        ))))),
+        Err(StoreError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The stream that a request asks for, and how much of it is known already.
+pub(crate) fn requested(headers: &HeaderMap) -> Option<(&str, u64)> {
+    let id = headers.get(STREAM_ID)?.to_str().ok()?;
+    let position = headers.get(POSITION).and_then(|position| position.to_str().ok()?.parse().ok());
+    Some((id, position.unwrap_or(0)))
+}
+
+/// Whose streams a caller's are: `auth.uid` within `tenant`.
+pub(crate) fn owner_of(context: &ActionContext) -> Owner {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
+    let auth = context.auth();
+    Owner {
+        tenant: text(context.get("tenant")),
+        principal: text(auth.and_then(|auth| auth.get("uid"))),
+    }
+}
+
+/// Writes down a run until its end, or until the server has to end.
+async fn record(store: Arc<dyn StreamStore>, id: String, mut run: Run, cut: CancellationToken) {
+    let mut position = 0;
+    let end = loop {
+        let event = tokio::select! {
+            event = run.next() => event,
+            () = cut.cancelled() => Some(Event::Failed(shutting_down())),
+        };
+        match event {
+            Some(Event::Chunk(chunk)) => {
+                let chunks = ready_chunks(chunk, &mut run);
+                match store.append(&id, position, chunks).await {
+                    Ok(new_position) => position = new_position,
+                    // What cannot be kept must not be promised: the run ends.
+                    Err(error) => break StreamEnd::Failed(Status::from(error).outgoing()),
+                }
+            }
+            Some(Event::Done(output)) => break StreamEnd::Done(output),
+            Some(Event::Failed(status)) => break StreamEnd::Failed(status.outgoing()),
+            None => break StreamEnd::Failed(Status::cancelled().outgoing()),
+        }
+    };
+    drop(run);
+    if let Err(error) = store.finish(&id, position, end).await {
+        tracing::error!(stream = id, %error, "the end of a stream cannot be stored");
+    }
+}
+
+fn ready_chunks(first: Payload, run: &mut Run) -> Vec<Payload> {
+    let mut chunks = vec![first];
+    while chunks.len() < BATCH
+        && let Some(chunk) = run.ready_chunk()
+    {
+        chunks.push(chunk);
+    }
+    chunks
+}
+
+pub(crate) fn shutting_down() -> Status {
+    Status::public(StatusCode::Unavailable, "the server is shutting down")
+}
+
+/// A UUID of 122 random bits from the operating system: whoever knows it may read
+/// the stream.
+fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// The id as a header.
+pub(crate) fn id_header(id: &str) -> HeaderValue {
+    HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
