@@ -1,16 +1,28 @@
 //! What things cost, each beside its floor and its aim.
 
+mod chart;
+mod goals;
+mod http;
+mod peers;
+mod report;
+
 use anyhow::{Result, bail};
 
 use crate::tools;
 
-/// Runs one suite, or all; further words choose scenarios of it.
+/// Runs one suite; without a name `core`. Further words are the suite's.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let scenarios = match args.split_first() {
-        None => &[],
-        Some((suite, scenarios)) if suite == "core" => scenarios,
-        Some((suite, _)) => bail!("there is no benchmark suite `{suite}`; there is `core`"),
-    };
+    match args.split_first() {
+        None => core(&[]),
+        Some((suite, scenarios)) if suite == "core" => core(scenarios),
+        Some((suite, options)) if suite == "http" => http::run(options),
+        Some((suite, _)) => {
+            bail!("there is no benchmark suite `{suite}`; there are `core`, `http`")
+        }
+    }
+}
+
+fn core(scenarios: &[String]) -> Result<()> {
     let mut command =
         tools::cargo(["run", "--quiet", "--release", "--package", "oxikit-bench-core", "--"]);
     tools::run(command.args(scenarios))

@@ -31,6 +31,10 @@ The chores of this repository.
         This code against the official clients and servers.
   cargo xtask bench [core] [scenario…]
         What things cost, in CPU, each beside its floor and its aim.
+  cargo xtask bench http [--rounds N] [--quick] [--long] [--docs] [scenario…]
+        The servers, beside a Rust floor, Genkit JS and Genkit Python. --long adds
+        10,000 idle streams and a million requests; --docs writes docs/benchmarks.md
+        and its picture.
   cargo xtask invariants
         The promises of ARCHITECTURE.md that a machine can check.
   cargo xtask licences

@@ -75,6 +75,15 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// As [`read`], for a program that says little and may hang.
+pub(crate) fn read_within(command: &mut Command, limit: Duration) -> Result<String> {
+    let mut child = spawn(command.stdout(Stdio::piped()))?;
+    let status = wait(&mut child, limit)?;
+    succeed(command, status)?;
+    let stdout = child.stdout.take().context("stdout is piped")?;
+    Ok(std::io::read_to_string(stdout)?)
+}
+
 /// Makes sure that a component of the toolchain is there, installing it with
 /// rustup where that is possible. The error is the reason why it cannot be had.
 pub(crate) fn need_component(subcommand: &str, component: &str) -> Result<()> {

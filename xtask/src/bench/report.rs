@@ -1,0 +1,298 @@
+//! Medians as a table, as closing lines and as a page of the docs.
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::chart;
+use super::goals::Verdict;
+use super::http::Figure;
+use super::peers::Peer;
+use crate::tools;
+
+const PAGE: &str = "docs/benchmarks.md";
+const PICTURE: &str = "docs/bench-http.svg";
+const BEGIN: &str = "<!-- written by `cargo xtask bench http --docs` -->\n";
+const END: &str = "<!-- end of what is written -->";
+
+/// What was measured, figure by figure.
+#[derive(Debug, Default)]
+pub(super) struct Samples {
+    values: HashMap<(&'static str, Peer), Vec<f64>>,
+    /// Requests that failed, of one figure and one peer.
+    errors: HashMap<(&'static str, Peer), u64>,
+}
+
+impl Samples {
+    pub(super) fn add(&mut self, figures: &'static [Figure], peer: Peer, line: &Value) {
+        for figure in figures {
+            let key = (figure.name, peer);
+            match line[figure.field].as_f64() {
+                Some(value) => self.values.entry(key).or_default().push(value),
+                None => *self.errors.entry(key).or_default() += 1,
+            }
+            *self.errors.entry(key).or_default() += line["errors"].as_u64().unwrap_or(0);
+        }
+    }
+
+    fn median(&self, figure: &'static str, peer: Peer) -> Option<f64> {
+        let mut values = self.values.get(&(figure, peer))?.clone();
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        Some(match values.len() % 2 {
+            1 => values[middle],
+            _ => f64::midpoint(values[middle - 1], values[middle]),
+        })
+    }
+
+    fn errors(&self, figure: &'static str) -> Vec<String> {
+        let errors = Peer::ALL.into_iter().filter_map(|peer| {
+            let count = *self.errors.get(&(figure, peer))?;
+            (count > 0).then(|| format!("{count} errors of {}", peer.name()))
+        });
+        errors.collect()
+    }
+}
+
+/// A figure of all peers.
+pub(super) struct Row {
+    pub(super) figure: &'static Figure,
+    medians: HashMap<Peer, f64>,
+    verdict: Verdict,
+    errors: Vec<String>,
+}
+
+impl Row {
+    fn new(figure: &'static Figure, samples: &Samples) -> Self {
+        let median = |peer| Some((peer, samples.median(figure.name, peer)?));
+        let medians: HashMap<Peer, f64> = Peer::ALL.into_iter().filter_map(median).collect();
+        let of = |peer| medians.get(&peer).copied();
+        let errors = samples.errors(figure.name);
+        let verdict = match of(Peer::Oxikit) {
+            Some(ours) if errors.is_empty() => {
+                let goals = (&figure.must, &figure.aim);
+                Verdict::of(goals, ours, of(Peer::Floor), of(Peer::GenkitJs))
+            }
+            _ => Verdict::Missed,
+        };
+        Self { figure, medians, verdict, errors }
+    }
+
+    pub(super) fn of(&self, peer: Peer) -> Option<f64> {
+        self.medians.get(&peer).copied()
+    }
+
+    /// The peer's figure / ours.
+    fn ratio(&self, peer: Peer) -> Option<f64> {
+        Some(self.of(peer)? / self.of(Peer::Oxikit)?)
+    }
+
+    fn share(&self, floor: Peer) -> Option<String> {
+        Some(format!("{:.0} %", self.ratio(floor)? * 100.0))
+    }
+
+    fn times(&self) -> Option<String> {
+        Some(format!("{} ×", number(self.ratio(Peer::GenkitJs)?)))
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let value = |peer| self.of(peer).map(number);
+        let unit = self.figure.unit;
+        let cells = [
+            Some(self.figure.name.to_owned()),
+            Some(unit.to_owned()),
+            value(Peer::Floor),
+            value(Peer::FloorOrdered),
+            value(Peer::Oxikit),
+            value(Peer::GenkitJs),
+            value(Peer::GenkitPython),
+            self.share(Peer::Floor),
+            self.share(Peer::FloorOrdered),
+            self.times(),
+            Some(self.figure.must.words(unit)),
+            Some(self.figure.aim.words(unit)),
+            Some(self.verdict.word().to_owned()),
+        ];
+        cells.into_iter().map(|cell| cell.unwrap_or_default()).collect()
+    }
+
+    /// Such as `http/echo-c16 14.2 µs, 84 % of floor, 19 × Genkit JS (must 70 %, 14 ×) ok`.
+    fn line(&self) -> String {
+        let unit = self.figure.unit;
+        let figure = self.of(Peer::Oxikit).map_or("nothing".to_owned(), number);
+        let mut parts = vec![format!("{figure} {unit}")];
+        parts.extend(self.share(Peer::Floor).map(|share| format!("{share} of floor")));
+        let ordered = self.share(Peer::FloorOrdered);
+        parts.extend(ordered.map(|share| format!("{share} of floor with ordered keys")));
+        parts.extend(self.times().map(|times| format!("{times} Genkit JS")));
+        parts.extend(self.errors.iter().cloned());
+        let goals = [("must", &self.figure.must), ("aim", &self.figure.aim)];
+        let goals = goals.into_iter().filter(|(_, goal)| !goal.is_none());
+        let goals: Vec<_> =
+            goals.map(|(word, goal)| format!("{word} {}", goal.words(unit))).collect();
+        let goals =
+            if goals.is_empty() { String::new() } else { format!(" ({})", goals.join("; ")) };
+        let line = format!(
+            "http/{} {}{goals} {}",
+            self.figure.name,
+            parts.join(", "),
+            self.verdict.word()
+        );
+        line.trim_end().to_owned()
+    }
+}
+
+/// All figures of a run.
+pub(super) struct Report {
+    rows: Vec<Row>,
+    skipped: Vec<(Peer, String)>,
+    rounds: usize,
+}
+
+const HEAD: [&str; 13] = [
+    "figure",
+    "unit",
+    "floor",
+    "ordered",
+    "oxikit",
+    "Genkit JS",
+    "Python",
+    "of floor",
+    "of ordered",
+    "to JS",
+    "must",
+    "aim",
+    "",
+];
+
+impl Report {
+    pub(super) fn new(
+        figures: Vec<&'static Figure>,
+        samples: Samples,
+        skipped: Vec<(Peer, String)>,
+        rounds: usize,
+    ) -> Self {
+        let rows = figures.into_iter().map(|figure| Row::new(figure, &samples)).collect();
+        Self { rows, skipped, rounds }
+    }
+
+    fn table(&self) -> Vec<Vec<String>> {
+        let head = HEAD.map(str::to_owned).to_vec();
+        std::iter::once(head).chain(self.rows.iter().map(Row::cells)).collect()
+    }
+
+    pub(super) fn print(&self) {
+        let table = self.table();
+        let width = |column: usize| {
+            table.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+        println!("\nmedians of {} rounds; CPU of the server\n", self.rounds);
+        for row in &table {
+            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+                let is_number = (2..10).contains(&column);
+                if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            });
+            println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        }
+        println!();
+        for (peer, why) in &self.skipped {
+            println!("http: {} skipped: {why}", peer.name());
+        }
+        for row in &self.rows {
+            println!("{}", row.line());
+        }
+        let bound = self.rows.iter().filter(|row| !row.figure.must.is_none());
+        let met = bound.clone().filter(|row| matches!(row.verdict, Verdict::Aim | Verdict::Must));
+        println!("http {}/{} musts met", met.count(), bound.count());
+    }
+
+    /// Fails when a *must* is missed or a request failed.
+    pub(super) fn verdict(&self) -> Result<()> {
+        let missed = self.rows.iter().filter(|row| row.verdict == Verdict::Missed);
+        let missed: Vec<_> = missed.map(|row| row.figure.name).collect();
+        if !missed.is_empty() {
+            bail!("missed: {}", missed.join(", "));
+        }
+        Ok(())
+    }
+
+    /// The measured part of the page, and its picture.
+    pub(super) fn write_docs(&self) -> Result<()> {
+        let path = tools::root().join(PAGE);
+        let page = std::fs::read_to_string(&path)?;
+        let (before, rest) = page.split_once(BEGIN).context("the page has lost its marks")?;
+        let (_, after) = rest.split_once(END).context("the page has lost its marks")?;
+        let date = tools::read(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
+        let date = date.trim();
+        let mut text = format!("{before}{BEGIN}\nMedians of {} rounds, {date}.", self.rounds);
+        for (peer, why) in &self.skipped {
+            text += &format!(" {} was skipped: {why}.", peer.name());
+        }
+        text += "\n\n";
+        for (position, row) in self.table().iter().enumerate() {
+            text += &format!("| {} |\n", row.join(" | "));
+            if position == 0 {
+                text += &format!("|{}\n", " --- |".repeat(row.len()));
+            }
+        }
+        std::fs::write(path, format!("{text}\n{END}{after}"))?;
+        std::fs::write(tools::root().join(PICTURE), chart::draw(&self.rows, date))?;
+        Ok(())
+    }
+}
+
+/// Three digits that count.
+pub(super) fn number(value: f64) -> String {
+    match value {
+        1000.0.. => {
+            let whole = value.round();
+            format!("{:.0},{:03.0}", (whole / 1000.0).floor(), whole % 1000.0)
+        }
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::bench::goals::Goal;
+
+    static FIGURES: [Figure; 1] = [Figure {
+        name: "echo",
+        field: "cpu",
+        unit: "µs",
+        must: Goal::of_floor(70.0).and_times_js(14.0),
+        aim: Goal::NONE,
+        title: None,
+    }];
+
+    #[test]
+    fn the_closing_line_says_all() {
+        let mut samples = Samples::default();
+        for cpu in [11.0, 900.0, 12.0] {
+            samples.add(&FIGURES, Peer::Floor, &json!({"cpu": cpu}));
+        }
+        samples.add(&FIGURES, Peer::Oxikit, &json!({"cpu": 15.0, "errors": 0}));
+        samples.add(&FIGURES, Peer::GenkitJs, &json!({"cpu": 300.0}));
+        assert_eq!(
+            Row::new(&FIGURES[0], &samples).line(),
+            "http/echo 15.0 µs, 80 % of floor, 20.0 × Genkit JS (must 70 %, 14 ×) ok"
+        );
+        samples.add(&FIGURES, Peer::Oxikit, &json!({"failed": "it hung"}));
+        let row = Row::new(&FIGURES[0], &samples);
+        assert_eq!((row.verdict, row.errors), (Verdict::Missed, vec!["1 errors of oxikit".into()]));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let shown = [12_345.6, 1796.0, 265.2, 12.44, 0.284].map(number);
+        assert_eq!(shown, ["12,346", "1,796", "265", "12.4", "0.28"]);
+    }
+}
