@@ -10,13 +10,14 @@ use oxikit::prelude::*;
 async fn main() -> Result<()> {
     let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
 
-    let hello = ai.define_flow("hello", |name: String, ctx: Context, out: Emitter<String>| async move {
-        let mut answer = ctx.generate().prompt(format!("Say hello to {name}.")).stream();
-        while let Some(chunk) = answer.next().await {
-            out.send(chunk.to_text()).await?;
-        }
-        Ok(answer.finish().await?.text().len())
-    });
+    let hello =
+        ai.define_flow("hello", |name: String, ctx: Context, out: Emitter<String>| async move {
+            let mut answer = ctx.generate().prompt(format!("Say hello to {name}.")).stream();
+            while let Some(chunk) = answer.next().await {
+                out.send(chunk.to_text()).await?;
+            }
+            Ok(answer.finish().await?.text().len())
+        });
 
     let name = std::env::args().nth(1).unwrap_or_else(|| "Ada".to_owned());
     let mut run = hello.stream(name)?;

@@ -22,7 +22,8 @@ async fn main() -> Result<()> {
         println!("{}: {}", message.role.as_str(), message.text());
     }
 
-    let Dish { dish, price } = ai.prompt("menu", json!({ "theme": "trains" })).output::<Dish>().await?.output()?;
+    let Dish { dish, price } =
+        ai.prompt("menu", json!({ "theme": "trains" })).output::<Dish>().await?.output()?;
     println!("\n{dish} for {price:.2} euros\n");
 
     println!("{}", ai.prompt("menu.playful", json!({ "theme": "tea" })).await?.text());

@@ -29,7 +29,8 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
     let fields = parameters.iter().filter_map(Parameter::field);
     let arguments = parameters.iter().map(Parameter::argument);
     let call = quote!(body(#(#arguments),*).await);
-    let answer = if returns_result(&function) { call } else { quote!(::core::result::Result::Ok(#call)) };
+    let answer =
+        if returns_result(&function) { call } else { quote!(::core::result::Result::Ok(#call)) };
 
     let (attributes, visibility) = (std::mem::take(&mut function.attrs), function.vis.clone());
     let name = std::mem::replace(&mut function.sig.ident, format_ident!("body"));
@@ -114,12 +115,17 @@ fn refuse_unsupported(function: &ItemFn) -> Result<()> {
 
 /// The parameters; their attributes move from the function to the schema.
 fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
-    function.sig.inputs.iter_mut().map(|input| match input {
-        FnArg::Typed(parameter) => take_parameter(parameter),
-        FnArg::Receiver(receiver) => {
-            Err(Error::new_spanned(receiver, "a tool is a free function, without `self`"))
-        }
-    }).collect()
+    function
+        .sig
+        .inputs
+        .iter_mut()
+        .map(|input| match input {
+            FnArg::Typed(parameter) => take_parameter(parameter),
+            FnArg::Receiver(receiver) => {
+                Err(Error::new_spanned(receiver, "a tool is a free function, without `self`"))
+            }
+        })
+        .collect()
 }
 
 fn take_parameter(parameter: &mut PatType) -> Result<Parameter> {
@@ -127,7 +133,10 @@ fn take_parameter(parameter: &mut PatType) -> Result<Parameter> {
         return Ok(Parameter::Context);
     }
     let Pat::Ident(pattern) = &*parameter.pat else {
-        return Err(Error::new_spanned(&parameter.pat, "give the parameter a name: it names a property"));
+        return Err(Error::new_spanned(
+            &parameter.pat,
+            "give the parameter a name: it names a property",
+        ));
     };
     Ok(Parameter::Property {
         name: pattern.ident.clone(),
