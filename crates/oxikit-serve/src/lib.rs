@@ -32,3 +32,8 @@ pub use auth::{ApiKey, ContextProvider, Policy, RequestInfo, context_from};
 pub use exposed::Expose;
 pub use limits::Limits;
 pub use server::{BoundServer, Server, serve};
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

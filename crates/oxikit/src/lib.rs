@@ -107,8 +107,3 @@ pub mod __private {
 
 // The macro names the crate by its full path, also from inside.
 extern crate self as oxikit;
-
-/// The examples of the README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
