@@ -51,8 +51,7 @@ impl<C: Serialize + Send + Sync + 'static> Emitter<C> {
         let Some(sink) = &self.sink else {
             return Ok(());
         };
-        let chunk = Payload::of(chunk);
-        let chunk = if sink.is_for_wire() { chunk.encoded()? } else { chunk };
+        let chunk = if sink.is_for_wire() { Payload::encode(chunk)? } else { Payload::of(chunk) };
         sink.send(chunk).await.map_err(|_| Status::cancelled())
     }
 }

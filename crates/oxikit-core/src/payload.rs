@@ -110,9 +110,12 @@ impl Payload {
         }
     }
 
-    /// The same as JSON text.
-    pub(crate) fn encoded(self) -> Result<Self, serde_json::Error> {
-        Ok(Self(Repr::Json(self.to_json()?)))
+    /// Takes a value as JSON text.
+    pub(crate) fn encode<T: Serialize + 'static>(value: T) -> Result<Self, serde_json::Error> {
+        match try_cast::<T, Self>(value) {
+            Ok(payload) => Ok(Self(Repr::Json(payload.to_json()?))),
+            Err(value) => Ok(Self(Repr::Json(serde_json::to_vec(&value)?.into()))),
+        }
     }
 
     /// The value as a tree.
