@@ -1,0 +1,213 @@
+//! An action of a server, as its caller sees it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use oxikit_core::{Payload, Result, Status, StatusCode};
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::time::Instant;
+
+use crate::client::{Client, set_header};
+use crate::event::output_of;
+use crate::exchange::{Ask, Exchange};
+use crate::failure::{Fault, Place};
+use crate::stream::{Reader, RemoteStream};
+
+/// An action of a server. Clones share their connections.
+///
+/// ```no_run
+/// use oxikit_client::RemoteAction;
+///
+/// # async fn example() -> oxikit_client::Result<()> {
+/// let sum = RemoteAction::new("http://127.0.0.1:3400/sum")?.with_header("authorization", "key");
+/// let total: u32 = sum.run(&[1, 2, 3]).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct RemoteAction {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    init: Option<Arc<RawValue>>,
+    timeout: Option<Duration>,
+    /// A setting that cannot be sent. Every call reports it: one that silently
+    /// went out without its header would be worse.
+    fault: Option<Status>,
+}
+
+impl RemoteAction {
+    /// The action at this address, by a [`Client`] of its own. To call several
+    /// actions of a server, use [`Client::action`].
+    pub fn new(url: &str) -> Result<Self> {
+        Client::new()?.action(url)
+    }
+
+    pub(crate) fn at(client: Client, url: &str) -> Result<Self> {
+        // The address may hold a password, so it is not repeated.
+        let refuse = |why: &str| Status::new(StatusCode::InvalidArgument, why);
+        let url = Url::parse(url)
+            .map_err(|error| refuse("the URL of the action is not valid").caused_by(error))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("the URL of the action must begin with `http://` or `https://`"));
+        }
+        Ok(Self { client, url, headers: HeaderMap::new(), init: None, timeout: None, fault: None })
+    }
+
+    /// Sends this header with every call; its value is shown nowhere. If it is
+    /// not legal, every call fails.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        if let Err(status) = set_header(&mut self.headers, name, value) {
+            self.fault.get_or_insert(status);
+        }
+        self
+    }
+
+    /// Sends this beside the input; agents take their session from it. If it
+    /// cannot be written as JSON, every call fails.
+    #[must_use]
+    pub fn with_init(mut self, init: impl Serialize) -> Self {
+        match to_raw_value(&init) {
+            Ok(init) => self.init = Some(init.into()),
+            Err(error) => drop(self.fault.get_or_insert(unwritable("init", error))),
+        }
+        self
+    }
+
+    /// The longest time that a whole call may take, instead of the client's.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Runs the action and waits for its output. An input of `()` means none.
+    ///
+    /// It is tried again only if the server could not be connected at all.
+    /// Dropping the future closes the connection.
+    pub async fn run<Out>(&self, input: &(impl Serialize + ?Sized)) -> Result<Out>
+    where
+        Out: DeserializeOwned + 'static,
+    {
+        let body = self.body(input)?;
+        fitting("output", self.run_json(body).await?)
+    }
+
+    /// Runs the action and reads what it sends while it runs. An input of `()`
+    /// means none.
+    ///
+    /// It is tried again only if the server could not be connected at all. A
+    /// durable stream whose connection breaks goes on where it was.
+    pub async fn stream<Chunk, Out>(
+        &self,
+        input: &(impl Serialize + ?Sized),
+    ) -> Result<RemoteStream<Chunk, Out>> {
+        let body = self.body(input)?;
+        let exchange = self.exchange()?;
+        let answer = exchange.call(Ask::Stream(body)).await.map_err(Fault::into_status)?;
+        let id = answer.stream_id();
+        Ok(RemoteStream::new(Reader::new(exchange, id, 0, Some((answer, 0))), 0))
+    }
+
+    /// Reads a durable stream from its start. `NOT_FOUND` if the server does not
+    /// know it, or not any more.
+    ///
+    /// Only an action that gave out [stream ids](RemoteStream::stream_id) has such
+    /// streams: any other would take this for a call without input, and run.
+    pub async fn resume<Chunk, Out>(&self, stream_id: &str) -> Result<RemoteStream<Chunk, Out>> {
+        self.resume_from(stream_id, 0).await
+    }
+
+    /// Reads a durable stream after so many [chunks](RemoteStream::position). A
+    /// server that can only begin at the start does so, and what is known already
+    /// is passed over.
+    pub async fn resume_from<Chunk, Out>(
+        &self,
+        stream_id: &str,
+        position: u64,
+    ) -> Result<RemoteStream<Chunk, Out>> {
+        if let Some(status) = &self.fault {
+            return Err(status.clone());
+        }
+        let exchange = self.exchange()?;
+        let mut reader = Reader::new(exchange, Some(stream_id.to_owned()), position, None);
+        reader.connect().await?;
+        Ok(RemoteStream::new(reader, position))
+    }
+
+    async fn run_json(&self, body: Bytes) -> Result<Payload> {
+        let exchange = self.exchange()?;
+        let answer = exchange.call(Ask::Output(body)).await.map_err(Fault::into_status)?;
+        let body = exchange.read_whole(answer).await?;
+        let body = match std::str::from_utf8(&body) {
+            Ok(_) => body,
+            Err(_) => String::from_utf8_lossy(&body).into_owned().into(),
+        };
+        output_of(&body)
+            .unwrap_or_else(|| Err(exchange.garbage("an answer that is not `{\"result\": …}`")))
+    }
+
+    fn exchange(&self) -> Result<Exchange> {
+        if let Some(status) = &self.fault {
+            return Err(status.clone());
+        }
+        let mut headers = self.client.settings.headers.clone();
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
+        let timeout = self.timeout.or(self.client.settings.timeout);
+        Ok(Exchange {
+            client: self.client.clone(),
+            url: self.url.clone(),
+            headers,
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+        })
+    }
+
+    /// `{"data": …, "init": …}`.
+    fn body<In: Serialize + ?Sized>(&self, input: &In) -> Result<Bytes> {
+        #[derive(Serialize)]
+        struct Body<'a, In: ?Sized> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            data: Option<&'a In>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            init: Option<&'a RawValue>,
+        }
+        // Only `()` and its like have no size and are `null`. No input is not the
+        // same as `null`, which many schemas refuse.
+        let is_unit = size_of_val(input) == 0
+            && serde_json::to_string(input).is_ok_and(|text| text == "null");
+        let body = Body { data: (!is_unit).then_some(input), init: self.init.as_deref() };
+        let body = serde_json::to_vec(&body).map_err(|error| unwritable("input", error))?;
+        Ok(body.into())
+    }
+}
+
+impl fmt::Debug for RemoteAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteAction")
+            .field("url", &Place(&self.url).to_string())
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads what the server sent as the type that the caller expects.
+pub(crate) fn fitting<T: DeserializeOwned + 'static>(what: &str, payload: Payload) -> Result<T> {
+    payload.parse().map_err(|error: Status| {
+        let message = format!("the {what} is not of the expected type: {}", error.message());
+        Status::internal(message).caused_by(error)
+    })
+}
+
+fn unwritable(what: &str, error: serde_json::Error) -> Status {
+    let message = format!("the {what} cannot be written as JSON: {error}");
+    Status::new(StatusCode::InvalidArgument, message).caused_by(error)
+}
