@@ -1,5 +1,7 @@
 //! A flow that fails as it is told.
 
+use std::time::Duration;
+
 use oxikit::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
@@ -13,6 +15,9 @@ pub(crate) struct Failure {
     /// Chunks to send before it fails.
     #[serde(default)]
     chunks: u32,
+    /// Milliseconds between the last chunk and the failure.
+    #[serde(default)]
+    delay: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -24,6 +29,7 @@ pub(crate) async fn throwing(input: Failure, _: Context, out: Emitter<Tick>) -> 
     for k in 0..input.chunks {
         out.send(Tick { k }).await?;
     }
+    tokio::time::sleep(Duration::from_millis(input.delay)).await;
     Err(input.into_status())
 }
 
