@@ -11,12 +11,15 @@ use oxikit_core::ports::{Owner, StreamStore};
 use oxikit_core::{ActionContext, Call, Event, Registry, Status, StatusCode};
 use tokio_util::task::TaskTracker;
 
+use crate::access_log::Watch;
 use crate::auth::{ContextProvider, RequestInfo};
 use crate::durable;
 use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::listen::Ending;
+use crate::metrics::Metrics;
+use crate::operations::Operations;
 use crate::reply;
 use crate::request::{self, Envelope};
 use crate::stream::{Source, StreamBody};
@@ -36,18 +39,24 @@ pub(crate) struct App {
     pub(crate) streams: Option<Arc<dyn StreamStore>>,
     /// The runs behind durable streams.
     pub(crate) recordings: TaskTracker,
+    /// What is counted.
+    pub(crate) metrics: Option<Metrics>,
+    /// The server's own pages.
+    pub(crate) operations: Option<Operations>,
 }
 
 /// `POST /{action}`: the output as one JSON body, or the whole run as blocks.
 pub(crate) async fn handle(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
     let (head, body) = request.into_parts();
+    let mut watch = Watch::start(&head);
     let is_preflight = Gate::is_preflight(&head.method, &head.headers);
     let mut response = match app.gate.check(&head.headers) {
         Err(status) => reply::error(&status),
         Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
-        Ok(()) => app.answer(&head, body).await,
+        Ok(()) => app.answer(&head, body, &mut watch).await,
     };
     app.gate.add_cors(&head.headers, response.headers_mut(), is_preflight);
+    watch.answered(&response);
     response
 }
 
@@ -56,17 +65,20 @@ impl App {
         self: &Arc<Self>,
         head: &axum::http::request::Parts,
         body: Body,
+        watch: &mut Watch,
     ) -> Response<Body> {
         let Some(expose) = self.find(head.uri.path()) else {
+            watch.measure(self.metrics.as_ref().map(|metrics| &metrics.nowhere));
             return reply::error(&Status::not_found("there is no action at this path"));
         };
+        watch.measure(expose.meters.as_ref());
         if head.method != Method::POST {
             let status = Status::invalid_argument("actions are called by POST");
             let mut response = reply::error_with(HttpStatus::METHOD_NOT_ALLOWED, &status);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return response;
         }
-        let Some(slot) = Slot::take(self) else {
+        let Some(mut slot) = Slot::take(self) else {
             let status = Status::public(StatusCode::Unavailable, "the server is busy, try later");
             return reply::error(&status.with_retry_after(std::time::Duration::from_secs(1)));
         };
@@ -81,6 +93,7 @@ impl App {
             Ok(body) => body,
             Err((http, status)) => return reply::error_with(http, &status),
         };
+        watch.read(body.len());
         let envelope = match Envelope::parse(body) {
             Ok(envelope) => envelope,
             Err(status) => return reply::error(&status),
@@ -88,6 +101,7 @@ impl App {
         if !request::wants_stream(&head.headers, &head.uri) {
             return unary(expose, self.call(envelope, context)).await;
         }
+        slot.watch = watch.take();
         match &self.streams {
             Some(store) if expose.is_durable => {
                 let owner = durable::owner_of(&context);
@@ -103,7 +117,7 @@ impl App {
     }
 
     /// The action at this path; one slash at the end does not matter.
-    fn find(&self, path: &str) -> Option<&Expose> {
+    pub(crate) fn find(&self, path: &str) -> Option<&Expose> {
         let path = path.strip_prefix('/')?;
         let path = path.strip_suffix('/').unwrap_or(path);
         let path = match self.prefix.as_str() {
@@ -143,9 +157,12 @@ impl App {
         }
     }
 
-    fn stream(&self, expose: &Expose, call: Call, slot: Slot) -> Response<Body> {
+    fn stream(&self, expose: &Expose, call: Call, mut slot: Slot) -> Response<Body> {
         let run = expose.action.start(call.for_wire());
         let ids = run.as_ref().ok().map(|run| (run.trace_id(), run.span_id()));
+        if let Some((trace_id, _)) = ids {
+            slot.watch.streams(trace_id);
+        }
         let source = run.map_or_else(Source::Refused, |run| Source::Run(Box::new(run)));
         let mut response = self.stream_response(source, slot);
         if let Some(ids) = ids {
@@ -161,13 +178,14 @@ impl App {
         owner: Owner,
         expose: &Expose,
         call: Call,
-        slot: Slot,
+        mut slot: Slot,
     ) -> Response<Body> {
         let run = match expose.action.start(call.for_wire()) {
             Ok(run) => run,
             Err(status) => return self.stream_response(Source::Refused(status), slot),
         };
         let ids = (run.trace_id(), run.span_id());
+        slot.watch.streams(ids.0);
         let spawn = |work| drop(self.recordings.spawn(work));
         match durable::begin(store, owner, run, self.ending.cut.clone(), spawn).await {
             Ok((id, source)) => {
@@ -176,7 +194,7 @@ impl App {
                 reply::name_run(&mut response, ids);
                 response
             }
-            Err(status) => reply::error(&status),
+            Err(status) => slot.answered(reply::error(&status)),
         }
     }
 
@@ -195,8 +213,8 @@ impl App {
                 response.headers_mut().insert(reply::STREAM_ID, durable::id_header(id));
                 response
             }
-            Ok(None) => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
-            Err(status) => reply::error(&status),
+            Ok(None) => slot.answered(reply::json_response(HttpStatus::NO_CONTENT, Body::empty())),
+            Err(status) => slot.answered(reply::error(&status)),
         }
     }
 
@@ -224,18 +242,28 @@ async fn unary(expose: &Expose, call: Call) -> Response<Body> {
 }
 
 /// One of the requests that are worked on at a time.
-pub(crate) struct Slot(Arc<App>);
+pub(crate) struct Slot {
+    app: Arc<App>,
+    /// Of a stream: it is over when its last block is written.
+    pub(crate) watch: Watch,
+}
 
 impl Slot {
     fn take(app: &Arc<App>) -> Option<Self> {
         let taken = app.in_flight.fetch_add(1, Ordering::Relaxed);
-        let slot = Self(app.clone());
+        let slot = Self { app: app.clone(), watch: Watch::default() };
         (taken < app.limits.requests).then_some(slot)
+    }
+
+    /// No stream after all.
+    fn answered(mut self, response: Response<Body>) -> Response<Body> {
+        self.watch.answered(&response);
+        response
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.app.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }

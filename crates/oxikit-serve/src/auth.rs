@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method, Uri};
 use oxikit_core::{ActionContext, Result, Secret, Status};
-use serde_json::json;
+use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
 /// What a context provider is shown of a request. The body is not read yet: a
@@ -15,13 +15,14 @@ use subtle::ConstantTimeEq;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct RequestInfo<'a> {
-    /// Always `POST` for actions.
+    /// `POST` for actions; `GET` or `HEAD` for pages of the server itself.
     pub method: &'a Method,
     /// The path and query.
     pub uri: &'a Uri,
     /// The headers.
     pub headers: &'a HeaderMap,
-    /// Key of the action, such as `/flow/greet`.
+    /// Key of the action, such as `/flow/greet`; of a page of the server itself its
+    /// path, such as `/metrics`.
     pub action: &'a str,
 }
 
@@ -52,6 +53,11 @@ impl<'a> RequestInfo<'a> {
 pub trait ContextProvider: Send + Sync {
     /// The context of a call.
     async fn context(&self, request: RequestInfo<'_>) -> Result<ActionContext>;
+
+    /// How callers show who they are, as an OpenAPI security scheme object.
+    fn security_scheme(&self) -> Option<Value> {
+        None
+    }
 }
 
 /// Lets in who sends a key as `Authorization: <key>` or `Authorization: Bearer <key>`.
@@ -91,6 +97,10 @@ impl ContextProvider for ApiKey {
             return Err(Status::permission_denied("Permission Denied"));
         }
         Ok(ActionContext::default().with("auth", json!({ "apiKey": sent })))
+    }
+
+    fn security_scheme(&self) -> Option<Value> {
+        Some(json!({ "type": "http", "scheme": "bearer", "description": "An API key." }))
     }
 }
 

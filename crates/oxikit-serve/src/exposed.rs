@@ -7,6 +7,7 @@ use std::sync::Arc;
 use oxikit_core::{Action, ActionContext, ActionKind, Registry, Result};
 
 use crate::auth::Policy;
+use crate::metrics::{Meters, Metrics};
 
 /// An action to be served. Made from an action or a flow.
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub struct Expose {
     pub(crate) path: String,
     pub(crate) policy: Option<Policy>,
     pub(crate) is_durable: bool,
+    /// Set when the server starts.
+    pub(crate) meters: Option<Arc<Meters>>,
 }
 
 impl Expose {
@@ -23,7 +26,7 @@ impl Expose {
     pub fn new(action: impl Into<Action>) -> Self {
         let action = action.into();
         let path = action.name().to_owned();
-        Self { action, path, policy: None, is_durable: false }
+        Self { action, path, policy: None, is_durable: false, meters: None }
     }
 
     /// Serves it under another path.
@@ -84,6 +87,13 @@ impl Exposed {
             (expose.path.clone(), expose)
         });
         Self(by_path.collect())
+    }
+
+    /// Makes the meters of every action.
+    pub(crate) fn measure(&mut self, metrics: &Metrics) {
+        for expose in self.0.values_mut() {
+            expose.meters = Some(metrics.of_action(expose.action.key()));
+        }
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<&Expose> {

@@ -15,6 +15,7 @@
 //! curl -d '{"data":"Ada"}' -H 'content-type: application/json' http://127.0.0.1:3400/greet
 //! ```
 
+mod access_log;
 mod action_http;
 mod auth;
 mod durable;
@@ -22,6 +23,9 @@ mod exposed;
 mod gate;
 mod limits;
 mod listen;
+mod metrics;
+mod openapi;
+mod operations;
 mod reply;
 mod request;
 mod server;

@@ -44,9 +44,13 @@ pub(crate) fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
         details: Option<Value>,
     }
     let OutgoingStatus { status, message, details } = status.outgoing();
+    let code = status;
     let body = ErrorBody { code: http.as_u16(), status: status.name(), message, details };
     let body = serde_json::to_vec(&body).unwrap_or_else(|_| b"{\"status\":\"INTERNAL\"}".to_vec());
-    json_response(http, body)
+    let mut response = json_response(http, body);
+    // For the access log and the metrics: several codes share an HTTP status.
+    response.extensions_mut().insert(code);
+    response
 }
 
 /// Names the run, so that its trace is found.

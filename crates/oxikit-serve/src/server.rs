@@ -17,6 +17,9 @@ use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::listen::{Ending, listen};
+use crate::metrics::Metrics;
+use crate::openapi::Api;
+use crate::operations::{self, Document, Operations, ReadyCheck};
 
 /// The port that is used when neither the program nor `PORT` names one.
 const DEFAULT_PORT: u16 = 3400;
@@ -39,6 +42,8 @@ pub struct Server {
     is_anonymous: bool,
     streams: Option<Arc<dyn StreamStore>>,
     is_all_durable: bool,
+    has_operations: bool,
+    ready_check: Option<ReadyCheck>,
 }
 
 impl Server {
@@ -56,6 +61,8 @@ impl Server {
             is_anonymous: false,
             streams: None,
             is_all_durable: false,
+            has_operations: true,
+            ready_check: None,
         }
     }
 
@@ -111,6 +118,27 @@ impl Server {
         self
     }
 
+    /// Whether the server has pages of its own; it has by default.
+    ///
+    /// They are at the root: `/healthz`, `/readyz`, `/metrics` (Prometheus),
+    /// `/openapi.json` and `/docs`. The last three are for callers that
+    /// [`auth`](Self::auth) lets in. An action at the same path is served instead.
+    pub fn operations(mut self, has_operations: bool) -> Self {
+        self.has_operations = has_operations;
+        self
+    }
+
+    /// Asks this too before `/readyz` says that requests are welcome. A failure is
+    /// logged, not shown.
+    pub fn ready_check<F, Fut>(mut self, check: F) -> Self
+    where
+        F: Fn() -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = oxikit_core::Result<()>> + Send + 'static,
+    {
+        self.ready_check = Some(Arc::new(move || Box::pin(check())));
+        self
+    }
+
     /// Replaces the limits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -162,8 +190,18 @@ impl Server {
 
     fn into_router(self, ending: Ending) -> (Router, Limits) {
         let limits = self.limits.clone();
+        let mut exposed = Exposed::new(self.exposed, &self.registry, self.is_all_durable);
+        let metrics = if self.has_operations { Metrics::new() } else { None };
+        if let Some(metrics) = &metrics {
+            exposed.measure(metrics);
+        }
+        let operations = self.has_operations.then(|| {
+            let security_scheme = self.provider.as_ref().and_then(|who| who.security_scheme());
+            let api = Api { exposed: &exposed, prefix: &self.prefix, security_scheme };
+            Operations { openapi: Document::new(&api.document()), ready_check: self.ready_check }
+        });
         let app = Arc::new(App {
-            exposed: Exposed::new(self.exposed, &self.registry, self.is_all_durable),
+            exposed,
             registry: self.registry,
             prefix: self.prefix,
             provider: self.provider,
@@ -173,8 +211,14 @@ impl Server {
             in_flight: AtomicUsize::new(0),
             streams: self.streams,
             recordings: ending.recordings.clone(),
+            metrics,
+            operations,
         });
-        (Router::new().fallback(action_http::handle).with_state(app), limits)
+        let pages = match &app.operations {
+            Some(_) => operations::routes(&app, |path| app.find(path).is_some()),
+            None => Router::new(),
+        };
+        (pages.fallback(action_http::handle).with_state(app), limits)
     }
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http_body::Frame;
 use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamEvent};
-use oxikit_core::{Event, OutgoingStatus, Payload, Run, Status};
+use oxikit_core::{Event, OutgoingStatus, Payload, Run, Status, StatusCode};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::action_http::Slot;
@@ -65,8 +65,12 @@ impl StreamBody {
                     Block::Error(shutting_down().outgoing())
                 }
             };
+            let code = block.code();
             match block {
                 Block::Message(chunk) => {
+                    if let Some(slot) = &mut self.slot {
+                        slot.watch.chunk();
+                    }
                     write_block(&mut piece, "message", &chunk);
                     continue;
                 }
@@ -74,10 +78,21 @@ impl StreamBody {
                 Block::Error(status) => write_error(&mut piece, &status),
             }
             self.source = Source::Over;
-            self.slot = None;
+            if let Some(mut slot) = self.slot.take() {
+                slot.watch.stream_ended(code);
+            }
             break;
         }
         Poll::Ready(Some(piece))
+    }
+}
+
+impl Block {
+    fn code(&self) -> StatusCode {
+        match self {
+            Self::Message(_) | Self::Result(_) => StatusCode::Ok,
+            Self::Error(status) => status.status,
+        }
     }
 }
 

@@ -1,0 +1,194 @@
+//! Schemas of actions as components of one document.
+//!
+//! An action's schema is a document of its own: `#` is its root, and shared parts
+//! are under `definitions` or `$defs`. Here all of them become components with
+//! names of their own, and references are rewritten to match.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+const COMPONENTS: &str = "#/components/schemas/";
+
+/// Schemas nest no deeper in anything that was let in; deeper parts are dropped.
+const DEPTH: usize = 128;
+
+/// All components so far.
+#[derive(Default)]
+pub(crate) struct Schemas {
+    components: Map<String, Value>,
+    operations: BTreeSet<String>,
+}
+
+impl Schemas {
+    /// One component as it is.
+    pub(crate) fn insert(&mut self, name: &str, schema: Value) {
+        self.components.insert(name.to_owned(), schema);
+    }
+
+    /// Adds an action's schema; answers a reference to it, or what means anything.
+    pub(crate) fn add(&mut self, name: &str, schema: Option<&Value>) -> Value {
+        let Some(Value::Object(schema)) = schema else { return json!({}) };
+        let root = self.unique_component(name);
+        // Taken at once: the parts must not get the name of the whole.
+        self.components.insert(root.clone(), Value::Null);
+        let mut parts = BTreeMap::new();
+        for keyword in ["definitions", "$defs"] {
+            for part in
+                schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys)
+            {
+                let component = self.unique_component(&format!("{root}.{part}"));
+                self.components.insert(component.clone(), Value::Null);
+                parts.insert((keyword, part.clone()), component);
+            }
+        }
+        let rewriter = Rewriter { root: &root, parts: &parts, schema };
+        let mut whole = rewriter.object(schema, 0);
+        whole.shift_remove("definitions");
+        whole.shift_remove("$defs");
+        for ((keyword, part), component) in &parts {
+            let part = rewriter.schema(&schema[*keyword][part], 0);
+            self.components.insert(component.clone(), part);
+        }
+        let reference = json!({ "$ref": format!("{COMPONENTS}{root}") });
+        self.components.insert(root, Value::Object(whole));
+        reference
+    }
+
+    /// An operation id that nobody has.
+    pub(crate) fn unique_operation(&mut self, path: &str) -> String {
+        let id = unique(&plain(path), |id| self.operations.contains(id));
+        self.operations.insert(id.clone());
+        id
+    }
+
+    pub(crate) fn into_components(self) -> Map<String, Value> {
+        self.components
+    }
+
+    fn unique_component(&self, name: &str) -> String {
+        unique(&plain(name), |name| self.components.contains_key(name))
+    }
+}
+
+/// Rewrites one action's schema.
+struct Rewriter<'a> {
+    root: &'a str,
+    /// The component of each shared part, by keyword and name.
+    parts: &'a BTreeMap<(&'static str, String), String>,
+    schema: &'a Map<String, Value>,
+}
+
+impl Rewriter<'_> {
+    fn schema(&self, schema: &Value, depth: usize) -> Value {
+        match schema {
+            _ if depth > DEPTH => json!({}),
+            Value::Object(members) => Value::Object(self.object(members, depth)),
+            other => other.clone(),
+        }
+    }
+
+    fn object(&self, members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
+        let is_tuple = members.get("items").is_some_and(Value::is_array);
+        let mut rewritten = Map::new();
+        for (keyword, value) in members {
+            let keyword = match keyword.as_str() {
+                // They would change what references are relative to.
+                "$schema" | "$id" | "$anchor" => continue,
+                // Lists had another name in draft 7.
+                "items" if is_tuple => "prefixItems",
+                "additionalItems" if is_tuple => "items",
+                keyword => keyword,
+            };
+            let value = match keyword {
+                "$ref" => match value.as_str().and_then(|reference| self.reference(reference)) {
+                    Some(reference) => json!(reference),
+                    // Refers to nothing that is here: anything may stand there.
+                    None => continue,
+                },
+                _ => self.value(keyword, value, depth + 1),
+            };
+            rewritten.insert(keyword.to_owned(), value);
+        }
+        rewritten
+    }
+
+    /// The value of a keyword: schemas in it are rewritten, data is kept.
+    fn value(&self, keyword: &str, value: &Value, depth: usize) -> Value {
+        match (keyword, value) {
+            (
+                "properties" | "patternProperties" | "definitions" | "$defs" | "dependentSchemas",
+                Value::Object(named),
+            ) => named
+                .iter()
+                .map(|(name, schema)| (name.clone(), self.schema(schema, depth)))
+                .collect(),
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
+                schemas.iter().map(|schema| self.schema(schema, depth)).collect()
+            }
+            (
+                "items"
+                | "additionalItems"
+                | "unevaluatedItems"
+                | "contains"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "propertyNames"
+                | "contentSchema",
+                schema,
+            ) => self.schema(schema, depth),
+            (_, data) => data.clone(),
+        }
+    }
+
+    /// Where a reference leads in the whole document; `None` if it leads nowhere.
+    fn reference(&self, reference: &str) -> Option<String> {
+        let pointer = reference.strip_prefix('#')?;
+        let known = |keyword| Some((keyword, pointer.strip_prefix('/')?.strip_prefix(keyword)?));
+        let part =
+            ["definitions", "$defs"].into_iter().filter_map(known).find_map(|(keyword, rest)| {
+                let rest = rest.strip_prefix('/')?;
+                let (name, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                let component = self.parts.get(&(keyword, unescaped(name)))?;
+                self.schema[keyword][&unescaped(name)].pointer(below)?;
+                Some(format!("{COMPONENTS}{component}{below}"))
+            });
+        let in_root = || {
+            let is_shared = pointer.starts_with("/definitions/") || pointer.starts_with("/$defs/");
+            let leads =
+                pointer.is_empty() || leads_somewhere(self.schema, pointer.strip_prefix('/')?);
+            (leads && !is_shared).then(|| format!("{COMPONENTS}{}{pointer}", self.root))
+        };
+        part.or_else(in_root)
+    }
+}
+
+fn leads_somewhere(schema: &Map<String, Value>, pointer: &str) -> bool {
+    let (first, rest) = pointer.split_at(pointer.find('/').unwrap_or(pointer.len()));
+    schema.get(&unescaped(first)).is_some_and(|value| value.pointer(rest).is_some())
+}
+
+/// The name that a part of a pointer means.
+fn unescaped(name: &str) -> String {
+    name.replace("%20", " ")
+        .replace("%3C", "<")
+        .replace("%3E", ">")
+        .replace("~1", "/")
+        .replace("~0", "~")
+}
+
+/// A name as components may have it.
+fn plain(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut candidates =
+        std::iter::once(name.to_owned()).chain((2_u32..).map(|number| format!("{name}_{number}")));
+    candidates.find(|name| !is_taken(name)).unwrap_or_default()
+}
