@@ -91,6 +91,12 @@ impl RemoteAction {
     ///
     /// It is tried again only if the server could not be connected at all.
     /// Dropping the future closes the connection.
+    ///
+    /// ```no_run
+    /// # async fn example(greet: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
+    /// let text: String = greet.run(&"Ada").await?;
+    /// # Ok(()) }
+    /// ```
     pub async fn run<Out>(&self, input: &(impl Serialize + ?Sized)) -> Result<Out>
     where
         Out: DeserializeOwned + 'static,
@@ -104,6 +110,16 @@ impl RemoteAction {
     ///
     /// It is tried again only if the server could not be connected at all. A
     /// durable stream whose connection breaks goes on where it was.
+    ///
+    /// ```no_run
+    /// # async fn example(greet: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
+    /// let mut stream = greet.stream::<String, String>(&"Ada").await?;
+    /// while let Some(word) = stream.next().await {
+    ///     println!("{word}");
+    /// }
+    /// let text = stream.output().await?;
+    /// # Ok(()) }
+    /// ```
     pub async fn stream<Chunk, Out>(
         &self,
         input: &(impl Serialize + ?Sized),
@@ -120,6 +136,16 @@ impl RemoteAction {
     ///
     /// Only an action that gave out [stream ids](RemoteStream::stream_id) has such
     /// streams: any other would take this for a call without input, and run.
+    ///
+    /// ```no_run
+    /// # async fn example(report: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
+    /// let stream = report.stream::<String, String>(&"May").await?;
+    /// if let Some(id) = stream.stream_id() {
+    ///     // Later, or in another process.
+    ///     let text = report.resume::<String, String>(id).await?.output().await?;
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub async fn resume<Chunk, Out>(&self, stream_id: &str) -> Result<RemoteStream<Chunk, Out>> {
         self.resume_from(stream_id, 0).await
     }

@@ -149,7 +149,8 @@ where
 impl<Chunk, Out> fmt::Debug for RemoteStream<Chunk, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RemoteStream")
-            .field("stream_id", &self.stream_id)
+            // Whoever knows the id may read the stream, so it is not shown.
+            .field("is_durable", &self.stream_id.is_some())
             .field("position", &self.position)
             .finish_non_exhaustive()
     }

@@ -1,0 +1,63 @@
+//! Time and size.
+
+use std::time::Duration;
+
+use oxikit_client::{Client, StatusCode};
+use serde_json::Value;
+
+use crate::peer::{peer, reply, silence};
+
+const SHORT: Duration = Duration::from_millis(30);
+
+#[tokio::test]
+async fn a_server_that_says_nothing_exceeds_the_deadline() {
+    let peer = peer([silence(), silence(), silence()]).await;
+    let idle = Client::builder().idle_timeout(SHORT).build().unwrap();
+    let whole = Client::builder().timeout(SHORT).build().unwrap();
+    let own = Client::new().unwrap().action(&peer.url()).unwrap().with_timeout(SHORT);
+    for action in [idle.action(&peer.url()).unwrap(), whole.action(&peer.url()).unwrap(), own] {
+        let status = action.run::<Value>(&1).await.unwrap_err();
+        assert_eq!(status.code(), StatusCode::DeadlineExceeded, "{status}");
+    }
+    assert_eq!(peer.requests().await.len(), 3, "nothing was repeated");
+}
+
+#[tokio::test]
+async fn a_stream_that_falls_silent_exceeds_the_deadline() {
+    let first = || reply(200, ["data: {\"message\":1}\n\n"]).then_silent();
+    let peer = peer([first(), first()]).await;
+    let idle = Client::builder().idle_timeout(SHORT).build().unwrap().action(&peer.url()).unwrap();
+    let whole = Client::new().unwrap().action(&peer.url()).unwrap().with_timeout(SHORT);
+    for action in [idle, whole] {
+        let mut stream = action.stream::<u8, Value>(&1).await.unwrap();
+        assert_eq!(stream.next().await, Some(1));
+        assert_eq!(stream.next().await, None);
+        assert_eq!(stream.output().await.unwrap_err().code(), StatusCode::DeadlineExceeded);
+    }
+}
+
+#[tokio::test]
+async fn a_result_does_not_wait_for_the_end_of_its_connection() {
+    let peer = peer([reply(200, ["data: {\"result\":1}\n\n"]).then_silent()]).await;
+    let action = Client::new().unwrap().action(&peer.url()).unwrap();
+    assert_eq!(action.stream::<u8, u8>(&1).await.unwrap().output().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn what_is_larger_than_allowed_is_refused() {
+    let large = "x".repeat(100);
+    let peer = peer([
+        reply(200, [format!("{{\"result\":\"{large}\"}}")]),
+        reply(200, [format!("data: {{\"message\":1}}\n\ndata: {{\"message\":\"{large}")])
+            .then_silent(),
+    ])
+    .await;
+    let client = Client::builder().max_answer_bytes(50).max_block_bytes(50).build().unwrap();
+    let action = client.action(&peer.url()).unwrap();
+    let status = action.run::<Value>(&1).await.unwrap_err();
+    assert_eq!(status.code(), StatusCode::ResourceExhausted, "{status}");
+    let mut stream = action.stream::<Value, Value>(&1).await.unwrap();
+    assert_eq!(stream.next().await, Some(Value::from(1)));
+    assert_eq!(stream.next().await, None);
+    assert_eq!(stream.output().await.unwrap_err().code(), StatusCode::ResourceExhausted);
+}
