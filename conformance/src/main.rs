@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the report is what it is for")]
 
 mod dotprompt;
+mod exchanges;
 mod generate;
 mod handlebars;
 mod oracle;
@@ -25,6 +26,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "dotprompt", run: dotprompt::run },
     Suite { name: "handlebars", run: handlebars::run },
     Suite { name: "handlebars-oracle", run: oracle::run },
+    Suite { name: "action-http-exchanges", run: exchanges::run },
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
