@@ -21,6 +21,8 @@ mod auth;
 mod durable;
 mod exposed;
 mod gate;
+#[cfg(feature = "jwt")]
+mod jwt;
 mod limits;
 mod listen;
 mod metrics;
@@ -34,6 +36,8 @@ mod stream;
 
 pub use auth::{ApiKey, ContextProvider, Policy, RequestInfo, context_from};
 pub use exposed::Expose;
+#[cfg(feature = "jwt")]
+pub use jwt::{Algorithm, JwtAuth};
 pub use limits::Limits;
 pub use server::{BoundServer, Server, serve};
 
