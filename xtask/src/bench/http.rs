@@ -25,7 +25,7 @@ pub(super) struct Scenario {
     /// Who takes part, with how many requests: about a second of CPU each.
     counts: &'static [(Peer, u32)],
     pub(super) figures: &'static [Figure],
-    /// Only with `--long`.
+    /// Only with `--long`, and once.
     is_long: bool,
 }
 
@@ -195,8 +195,8 @@ const SCENARIOS: [Scenario; 13] = [
         name: "start",
         how: How::Start,
         load: ["start", "1"],
-        path: "/health",
-        body: EMPTY,
+        path: "/echo",
+        body: SMALL,
         counts: &[(Floor, 1), (Oxikit, 1), (GenkitJs, 1), (GenkitPython, 1)],
         figures: &[
             Figure::new("start", "ready_ms", "ms")
@@ -283,6 +283,8 @@ struct Options {
     is_quick: bool,
     is_long: bool,
     writes_docs: bool,
+    /// The lines of an earlier run, instead of measuring.
+    replayed: Option<String>,
     /// Only scenarios with one of these in their names.
     words: Vec<String>,
 }
@@ -294,6 +296,7 @@ impl Options {
             is_quick: false,
             is_long: false,
             writes_docs: false,
+            replayed: None,
             words: Vec::new(),
         };
         let mut args = args.iter();
@@ -306,6 +309,10 @@ impl Options {
                 "--quick" => options.is_quick = true,
                 "--long" => options.is_long = true,
                 "--docs" => options.writes_docs = true,
+                "--replay" => {
+                    options.replayed =
+                        Some(args.next().context("`--replay` wants a file")?.clone());
+                }
                 word if word.starts_with('-') => bail!("`bench http` has no option `{word}`"),
                 word => options.words.push(word.to_owned()),
             }
@@ -331,22 +338,51 @@ pub(super) fn run(args: &[String]) -> Result<()> {
     if scenarios.is_empty() {
         bail!("no scenario has a name with {:?} in it", options.words);
     }
-    let mut bench = Bench::prepare(&options, &scenarios)?;
-    // The first round warms up and is not counted.
-    for round in 0..=options.rounds {
-        for scenario in &scenarios {
-            bench.round(scenario, round)?;
-        }
-        eprintln!("round {round} of {} done", options.rounds);
-    }
-    let Bench { samples, skipped, .. } = bench;
+    let (samples, skipped, rounds) = match &options.replayed {
+        Some(file) => replay(file)?,
+        None => record(&options, &scenarios)?,
+    };
     let figures = scenarios.iter().flat_map(|scenario| scenario.figures).collect();
-    let report = Report::new(figures, samples, skipped, options.rounds);
+    let report = Report::new(figures, samples, skipped, rounds);
     report.print();
     if options.writes_docs {
         report.write_docs()?;
     }
     report.verdict()
+}
+
+/// What was measured, who could not be had and why, and how many rounds counted.
+type Outcome = (Samples, Vec<(Peer, String)>, usize);
+
+fn record(options: &Options, scenarios: &[&Scenario]) -> Result<Outcome> {
+    let mut bench = Bench::prepare(options, scenarios)?;
+    // The first round warms up and is not counted.
+    for round in 0..=options.rounds {
+        for scenario in scenarios {
+            bench.round(scenario, round)?;
+        }
+        eprintln!("round {round} of {} done", options.rounds);
+    }
+    Ok((bench.samples, bench.skipped, options.rounds))
+}
+
+/// Takes an earlier run from its lines.
+fn replay(file: &str) -> Result<Outcome> {
+    let (mut samples, mut rounds, mut seen) = (Samples::default(), 0, Vec::new());
+    for line in std::fs::read_to_string(file)?.lines() {
+        let line: Value = serde_json::from_str(line)?;
+        let scenario = SCENARIOS.iter().find(|scenario| line["scenario"] == scenario.name);
+        let peer = Peer::ALL.into_iter().find(|peer| line["peer"] == peer.name());
+        let round = line["round"].as_u64().context("a line has no round")?;
+        if let (Some(scenario), Some(peer), 1..) = (scenario, peer, round) {
+            samples.add(scenario.figures, peer, &line);
+            seen.push(peer);
+        }
+        rounds = rounds.max(usize::try_from(round)?);
+    }
+    let absent = Peer::ALL.into_iter().filter(|peer| !seen.contains(peer));
+    let skipped = absent.map(|peer| (peer, "it is not in the file".to_owned())).collect();
+    Ok((samples, skipped, rounds))
 }
 
 /// A run on its way.
@@ -394,6 +430,9 @@ impl Bench {
         if round == 0 && !matches!(scenario.how, How::Standing) {
             return Ok(());
         }
+        if round > 1 && scenario.is_long {
+            return Ok(());
+        }
         for (peer, count) in scenario.counts {
             let Some(server) = self.servers.get(peer) else { continue };
             let count = if self.is_quick { (count / 5).max(1) } else { *count };
@@ -439,8 +478,8 @@ fn measure(scenario: &Scenario, peer: Peer, count: u32, standing: &Server) -> Re
         How::Start => {
             let port = peers::free_port()?;
             aim(port);
-            load.env("PORT", port.to_string()).args(["--get", "--"]).arg(peer.program()?);
-            return answer(&mut load);
+            load.env("PORT", port.to_string()).args(["-b", &scenario.body.text(), "--"]);
+            return answer(load.arg(peer.program()?));
         }
     };
     load.args(["-n", &count.to_string(), "-b", &scenario.body.text()]);

@@ -174,7 +174,9 @@ impl Report {
         skipped: Vec<(Peer, String)>,
         rounds: usize,
     ) -> Self {
-        let rows = figures.into_iter().map(|figure| Row::new(figure, &samples)).collect();
+        let rows = figures.into_iter().map(|figure| Row::new(figure, &samples));
+        // An earlier run may have left a scenario out.
+        let rows = rows.filter(|row| !(row.medians.is_empty() && row.errors.is_empty())).collect();
         Self { rows, skipped, rounds }
     }
 
