@@ -1,6 +1,247 @@
 //! This code against the official clients and servers.
+//!
+//! A suite starts a server on a free port of the loopback and runs a program of
+//! cases against it, which prints `ok name` or `FAILED name: why` for each.
 
-/// Runs the suites with these names, or all.
-pub(crate) fn run(_suites: &[String]) {
-    println!("interop 0/0 no suite yet: the first comes with the Action HTTP server");
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{conformance, metadata, tools};
+
+/// All cases of a suite take a few seconds.
+const LIMIT: Duration = Duration::from_secs(60);
+/// A server says where it listens at once; Node needs a moment to load.
+const START: Duration = Duration::from_secs(30);
+
+/// Where a program would send what is meant for the loopback.
+const PROXIES: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+
+const ACTION_HTTP: [Suite; 3] = [
+    Suite { name: "action-http/js-client", needs: "npm", run: js_client },
+    Suite { name: "action-http/py-client", needs: "python3", run: py_client },
+    Suite { name: "action-http/our-client-on-express", needs: "npm", run: our_client },
+];
+
+struct Suite {
+    name: &'static str,
+    /// The program without which it cannot be run.
+    needs: &'static str,
+    run: fn(&Places) -> Result<Score>,
+}
+
+/// Where things are.
+struct Places {
+    /// `interop/action-http`.
+    sources: PathBuf,
+    /// What cargo has built.
+    bins: PathBuf,
+    /// What is installed and written for these suites.
+    scratch: PathBuf,
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Score {
+    passed: u32,
+    failed: u32,
+}
+
+/// Runs the suites with these names, or all; answers one line per suite.
+pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
+    let is_wanted = |suite: &Suite| {
+        names.is_empty() || names.iter().any(|name| suite.name.starts_with(name.as_str()))
+    };
+    let suites: Vec<_> = ACTION_HTTP.iter().filter(|suite| is_wanted(suite)).collect();
+    if suites.is_empty() {
+        bail!("there is no such suite; there is: action-http");
+    }
+    tools::run(&mut tools::cargo(
+        "build --quiet --package oxikit-interop-app --package oxikit-interop-client".split(' '),
+    ))?;
+    let target = metadata::target_dir()?;
+    let places = Places {
+        sources: tools::root().join("interop/action-http"),
+        bins: target.join("debug"),
+        scratch: target.join("interop"),
+    };
+    fs::create_dir_all(&places.scratch)?;
+    let (mut lines, mut is_whole) = (Vec::new(), true);
+    for suite in suites {
+        if tools::read(Command::new(suite.needs).arg("--version")).is_err() {
+            is_whole &= !tools::is_ci();
+            lines.push(format!("{} skipped: there is no `{}`", suite.name, suite.needs));
+            continue;
+        }
+        println!("--- {}", suite.name);
+        let score = (suite.run)(&places).with_context(|| suite.name)?;
+        is_whole &= score.failed == 0;
+        lines.push(format!("{} {}/{}", suite.name, score.passed, score.passed + score.failed));
+    }
+    println!("\n{}", lines.join("\n"));
+    if !is_whole {
+        bail!("{}", lines.join(", "));
+    }
+    Ok(lines)
+}
+
+/// Whether a suite of these could not be run here.
+pub(crate) fn is_incomplete(lines: &[String]) -> bool {
+    lines.iter().any(|line| conformance::is_skipped(line))
+}
+
+fn js_client(places: &Places) -> Result<Score> {
+    install_js(places)?;
+    let app = our_app(places)?;
+    let mut cases = Command::new("node");
+    cases.arg("cases.mjs").arg(&app.url).current_dir(places.sources.join("js"));
+    places.score(&mut cases, "js-client")
+}
+
+fn py_client(places: &Places) -> Result<Score> {
+    let python = install_py(places)?;
+    let app = our_app(places)?;
+    let mut cases = Command::new(python);
+    cases.arg(places.sources.join("py/cases.py")).arg(&app.url);
+    places.score(cases.env("PYTHONDONTWRITEBYTECODE", "1"), "py-client")
+}
+
+fn our_client(places: &Places) -> Result<Score> {
+    install_js(places)?;
+    let mut express = Command::new("node");
+    express.arg("express-app.cjs").current_dir(places.sources.join("js"));
+    let app = places.start(&mut express, "express")?;
+    let mut cases = Command::new(places.bins.join("oxikit-interop-client"));
+    places.score(cases.arg(&app.url), "our-client")
+}
+
+fn our_app(places: &Places) -> Result<Server> {
+    places.start(&mut Command::new(places.bins.join("oxikit-interop-app")), "app")
+}
+
+/// Installs the pinned packages, unless that has been done.
+fn install_js(places: &Places) -> Result<()> {
+    let dir = places.sources.join("js");
+    // npm writes this file when it is done.
+    let done = dir.join("node_modules/.package-lock.json");
+    if is_newer(&done, &dir.join("package-lock.json")) {
+        return Ok(());
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    tools::run(npm.current_dir(dir))
+}
+
+/// The same for Python; answers the interpreter that has the packages.
+fn install_py(places: &Places) -> Result<PathBuf> {
+    let requirements = places.sources.join("py/requirements.txt");
+    let venv = places.scratch.join("py");
+    let (python, done) = (venv.join("bin/python"), venv.join("installed"));
+    if is_newer(&done, &requirements) && python.exists() {
+        return Ok(python);
+    }
+    tools::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
+    tools::run(pip.arg(&requirements))?;
+    fs::write(done, "")?;
+    Ok(python)
+}
+
+fn is_newer(file: &Path, source: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    changed(file).is_some_and(|time| Some(time) >= changed(source))
+}
+
+impl Places {
+    /// Starts a server and waits until it says `listening on URL`.
+    fn start(&self, command: &mut Command, name: &str) -> Result<Server> {
+        let mut child = self
+            .prepare(command, name)?
+            .env("PORT", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start `{name}`"))?;
+        let stdout = child.stdout.take().context("stdout is piped")?;
+        // Ended from here on, however this goes on.
+        let mut server = Server { child, url: String::new() };
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            // Read to its end, so that it never waits for us.
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                _ = sender.send(line);
+            }
+        });
+        let line = lines
+            .recv_timeout(START)
+            .with_context(|| format!("`{name}` did not start; see {}", self.log(name).display()))?;
+        let url =
+            line.strip_prefix("listening on ").with_context(|| format!("it said {line:?}"))?;
+        server.url = url.to_owned();
+        Ok(server)
+    }
+
+    /// Runs a program of cases and counts them.
+    fn score(&self, command: &mut Command, name: &str) -> Result<Score> {
+        let (status, output) = tools::tee(self.prepare(command, name)?, LIMIT)?;
+        let score = Score::of(&output);
+        if score.passed == 0 || status.success() != (score.failed == 0) {
+            bail!("the cases ended early ({status}); see {}", self.log(name).display());
+        }
+        Ok(score)
+    }
+
+    /// Standard error goes to a file: clients complain there about errors that
+    /// the cases want.
+    fn prepare<'a>(&self, command: &'a mut Command, name: &str) -> Result<&'a mut Command> {
+        for proxy in PROXIES {
+            command.env_remove(proxy);
+        }
+        Ok(command.env_remove("GENKIT_ENV").stderr(File::create(self.log(name))?))
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.scratch.join(format!("{name}.log"))
+    }
+}
+
+/// A server that ends with its suite.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Score {
+    fn of(output: &str) -> Self {
+        let count = |word: &str| {
+            let same = output.lines().filter(|line| line.starts_with(word));
+            u32::try_from(same.count()).unwrap_or(u32::MAX)
+        };
+        Self { passed: count("ok "), failed: count("FAILED ") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_counted_by_their_first_word() {
+        let output = "ok run: a\nnoise ok\nFAILED run: b: expected ok\nok run: c\n";
+        assert_eq!(Score::of(output), Score { passed: 2, failed: 1 });
+    }
 }

@@ -31,7 +31,7 @@ The chores of this repository.
         This code against the official clients and servers.
   cargo xtask bench [core] [scenario…]
         What things cost, in CPU, each beside its floor and its aim.
-  cargo xtask bench http [--rounds N] [--quick] [--long] [--docs] [scenario…]
+  cargo xtask bench http [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]
         The servers, beside a Rust floor, Genkit JS and Genkit Python. --long adds
         10,000 idle streams and a million requests; --docs writes docs/benchmarks.md
         and its picture.
@@ -71,7 +71,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
     match command.as_str() {
         "test" => return test::run(rest),
         "conformance" => conformance::run(rest).map(drop)?,
-        "interop" => interop::run(rest),
+        "interop" => interop::run(rest).map(drop)?,
         "bench" => bench::run(rest)?,
         "invariants" => invariants::run().map(print)?,
         "licences" => licences::run().map(print)?,

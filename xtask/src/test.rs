@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{conformance, examples, invariants, licences, metadata, papers, tools};
+use crate::{conformance, examples, interop, invariants, licences, metadata, papers, tools};
 
 /// One thing that must hold.
 struct Step {
@@ -27,7 +27,7 @@ enum Verdict {
 use Verdict::{Passed, Skipped};
 
 /// Cheap ones first, so that a small slip is known within seconds.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step::gate("lock-file", lock_file),
     Step::quick("fmt", fmt),
     Step::quick("papers", || papers::run().map(Passed)),
@@ -39,6 +39,7 @@ const STEPS: [Step; 12] = [
     Step::slow("doc-tests", doc_tests),
     Step::slow("docs", docs),
     Step::slow("conformance", conformance_suites),
+    Step::slow("interop", interop_suites),
     Step::slow("examples", || examples::run().map(Passed)),
 ];
 
@@ -209,6 +210,12 @@ fn conformance_suites() -> Result<Verdict> {
     let is_incomplete = suites.iter().any(|line| conformance::is_skipped(line));
     let summary = suites.join(", ");
     Ok(if is_incomplete { Skipped(summary) } else { Passed(summary) })
+}
+
+fn interop_suites() -> Result<Verdict> {
+    let suites = interop::run(&[])?;
+    let summary = suites.join(", ");
+    Ok(if interop::is_incomplete(&suites) { Skipped(summary) } else { Passed(summary) })
 }
 
 fn cargo(args: &str) -> Result<Verdict> {
