@@ -13,7 +13,7 @@ fn start(pieces: &[&str]) -> Reply {
 }
 
 fn action(peer: &Peer) -> RemoteAction {
-    RemoteAction::new(&peer.url()).unwrap()
+    peer.action()
 }
 
 async fn chunks(stream: &mut RemoteStream<u8, String>) -> Vec<u8> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::peer::{Peer, hang_up, peer, reply};
 
 fn action(peer: &Peer) -> RemoteAction {
-    RemoteAction::new(&peer.url()).unwrap()
+    peer.action()
 }
 
 async fn failure(http: u16, body: &str) -> Status {

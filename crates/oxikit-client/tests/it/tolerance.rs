@@ -1,7 +1,7 @@
 //! Every form of answer that was tried on the official client, and what this one
 //! makes of it.
 
-use oxikit_client::{RemoteAction, StatusCode};
+use oxikit_client::StatusCode;
 use serde_json::{Value, json};
 
 use crate::peer::{Reply, peer, reply};
@@ -19,7 +19,7 @@ fn fails(chunks: Value, code: StatusCode, message: &str) -> Seen {
 
 async fn stream(replies: Vec<Reply>) -> Seen {
     let peer = peer(replies).await;
-    let action = RemoteAction::new(&peer.url()).unwrap();
+    let action = peer.action();
     let mut chunks = Vec::new();
     let output = match action.stream::<Value, Value>(&json!({ "q": 1 })).await {
         Ok(mut stream) => {
@@ -35,7 +35,7 @@ async fn stream(replies: Vec<Reply>) -> Seen {
 
 async fn run(http: u16, body: &str) -> Seen {
     let peer = peer([reply(http, [body])]).await;
-    let action = RemoteAction::new(&peer.url()).unwrap();
+    let action = peer.action();
     let output: Result<Value, _> = action.run(&json!({ "q": 1 })).await;
     let output = output.map_err(|status| (status.code(), without_address(&peer.url(), &status)));
     (Vec::new(), output)
@@ -266,7 +266,7 @@ async fn requests_look_as_official_servers_expect_them() {
         reply(200, ["{}"]),
     ])
     .await;
-    let action = RemoteAction::new(&peer.url()).unwrap().with_header("x-key", "k");
+    let action = peer.action().with_header("x-key", "k");
     action.run::<u8>(&json!({ "q": 1 })).await.unwrap();
     action.stream::<u8, String>(&1).await.unwrap().output().await.unwrap();
     action.run::<()>(&()).await.unwrap();
