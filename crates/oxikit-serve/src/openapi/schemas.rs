@@ -192,3 +192,38 @@ fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
         std::iter::once(name.to_owned()).chain((2_u32..).map(|number| format!("{name}_{number}")));
     candidates.find(|name| !is_taken(name)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_nowhere_is_left_out_and_names_do_not_clash() {
+        let mut schemas = Schemas::default();
+        let schema = json!({
+            "properties": {
+                "lost": { "$ref": "#/definitions/Nothing" },
+                "deep": { "$ref": "#/definitions/A<B>/no/where" },
+                "remote": { "$ref": "https://example.com/x.json" },
+                "kept": { "$ref": "#/definitions/A<B>" },
+            },
+            "definitions": { "A<B>": { "type": "string" }, "A_B_": { "type": "null" } },
+        });
+        schemas.add("x", Some(&schema));
+        let again = schemas.add("x", Some(&json!({ "$ref": "#" })));
+        assert_eq!(again["$ref"], "#/components/schemas/x_2");
+        let components = Value::Object(schemas.into_components());
+        let properties = json!({
+            "lost": {}, "deep": {}, "remote": {},
+            "kept": { "$ref": "#/components/schemas/x.A_B_" },
+        });
+        assert_eq!(components["x"]["properties"], properties);
+        assert_eq!(components["x.A_B_"], json!({ "type": "string" }));
+        assert_eq!(components["x.A_B__2"], json!({ "type": "null" }));
+        assert_eq!(components["x_2"], again_of("x_2"));
+    }
+
+    fn again_of(name: &str) -> Value {
+        json!({ "$ref": format!("{COMPONENTS}{name}") })
+    }
+}
