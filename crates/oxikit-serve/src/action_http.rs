@@ -210,7 +210,10 @@ impl App {
         match durable::resume(store, owner, id, position).await {
             Ok(Some(source)) => {
                 let mut response = self.stream_response(source, slot);
-                response.headers_mut().insert(reply::STREAM_ID, durable::id_header(id));
+                let headers = response.headers_mut();
+                headers.insert(reply::STREAM_ID, durable::id_header(id));
+                // Tells a client that asked for a position that it was understood.
+                headers.insert(durable::POSITION, HeaderValue::from(position));
                 response
             }
             Ok(None) => slot.answered(reply::json_response(HttpStatus::NO_CONTENT, Body::empty())),
