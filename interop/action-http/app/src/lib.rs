@@ -64,12 +64,7 @@ fn flow(name: &str) -> oxikit_core::ActionBuilder {
 
 /// Answers what it got, and `"undefined"` when it got nothing. Bidirectional, as
 /// only those see the difference to `null`.
-async fn echo(
-    _: Value,
-    mut inputs: Inputs<Value>,
-    _: Context,
-    _: Emitter<Value>,
-) -> Result<Value> {
+async fn echo(_: Value, mut inputs: Inputs<Value>, _: Context, _: Emitter<Value>) -> Result<Value> {
     let got = inputs.next().await?.unwrap_or_else(|| "undefined".into());
     Ok(json!({ "got": got }))
 }
