@@ -1,7 +1,7 @@
 //! Answers in the protocol's form: results and errors as JSON.
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode as HttpStatus};
 use oxikit_core::{OutgoingStatus, Payload, SpanId, Status, TraceId};
 use serde::Serialize;
@@ -26,6 +26,10 @@ pub(crate) fn error(status: &Status) -> Response<Body> {
     let http =
         HttpStatus::from_u16(status.code().http()).unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR);
     let mut response = error_with(http, status);
+    if http == HttpStatus::UNAUTHORIZED {
+        // RFC 9110: a 401 says how to do better. Browsers show no dialog for it.
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     if let Some(delay) = status.retry_after() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay.as_secs().max(1)));
     }

@@ -1,10 +1,12 @@
 //! The server's own pages.
 
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 
 use oxikit::prelude::*;
 use oxikit_serve::{ApiKey, Expose, Server};
 use serde_json::json;
+use tokio::net::TcpStream;
 use tracing::field::{Field, Visit};
 
 use crate::kit::{self, Answer, App, Client, post};
@@ -61,7 +63,10 @@ async fn only_probes_are_open_when_callers_are_asked_who_they_are() {
     let app = kit::app_with(|server| server.auth(ApiKey::new("key"))).await;
     for path in PAGES {
         let wanted = if GUARDED.contains(&path) { 401 } else { 200 };
-        assert_eq!(get(&app, path, "").await.status, wanted, "{path}");
+        let answer = get(&app, path, "").await;
+        assert_eq!(answer.status, wanted, "{path}");
+        let challenge = (wanted == 401).then_some("Bearer");
+        assert_eq!(answer.header("www-authenticate"), challenge, "{path}");
         assert_eq!(get(&app, path, "authorization: Bearer key\r\n").await.status, 200, "{path}");
     }
     let wrong = get(&app, "/metrics", "authorization: Bearer other\r\n").await;
@@ -100,6 +105,22 @@ async fn an_application_that_is_not_ready_says_so_without_a_reason() {
     answer.assert_error(503, "UNAVAILABLE");
     assert!(!answer.text().contains("db-7"));
     assert_eq!(get(&app, "/healthz", "").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_server_that_drains_is_not_ready_and_still_up() {
+    for (path, wanted) in [("/readyz", 503), ("/healthz", 200)] {
+        let mut app = kit::app().await;
+        let mut client = Client::connect(app.address).await;
+        client.send(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n")).await;
+        assert!(app.is_alive().await, "all who came earlier are accepted");
+        app.stop();
+        while TcpStream::connect(app.address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        client.send("\r\n").await;
+        assert_eq!(client.answer().await.unwrap().status, wanted, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -176,9 +197,27 @@ async fn a_stream_is_in_flight_until_its_reader_leaves_and_counts_as_cancelled()
     panic!("not counted as cancelled");
 }
 
-/// Keeps the lines of the access log.
+/// Keeps the lines of the access log, each with the thread that wrote it.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+struct Lines(Arc<Mutex<Vec<(ThreadId, String)>>>);
+
+impl Lines {
+    /// Of the whole process: what is logged is decided once for all threads, and a
+    /// subscriber of one thread may come too late for it.
+    fn listen() -> Self {
+        let lines = Self::default();
+        tracing::subscriber::set_global_default(lines.clone()).unwrap();
+        tracing::callsite::rebuild_interest_cache();
+        lines
+    }
+
+    /// Those of this test: its server runs on the same thread.
+    fn own(&self) -> Vec<String> {
+        let lines = self.0.lock().unwrap();
+        let own = lines.iter().filter(|(thread, _)| *thread == thread::current().id());
+        own.map(|(_, line)| line.clone()).collect()
+    }
+}
 
 impl tracing::Subscriber for Lines {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
@@ -202,7 +241,7 @@ impl tracing::Subscriber for Lines {
         }
         let mut line = Line(String::new());
         event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
+        self.0.lock().unwrap().push((thread::current().id(), line.0));
     }
 
     fn enter(&self, _: &tracing::span::Id) {}
@@ -210,11 +249,9 @@ impl tracing::Subscriber for Lines {
     fn exit(&self, _: &tracing::span::Id) {}
 }
 
-/// The subscriber is the thread's: the server runs on the same one.
 #[tokio::test]
 async fn every_request_has_one_line_in_the_access_log() {
-    let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(lines.clone());
+    let lines = Lines::listen();
     let app = kit::app_with(|server| server.auth(ApiKey::new("planted-key"))).await;
     let key = "authorization: Bearer planted-key\r\n";
     let unary = app.ask(post("/echo?secret=planted-query", key, r#"{"data":1}"#)).await;
@@ -222,7 +259,7 @@ async fn every_request_has_one_line_in_the_access_log() {
     let stream = app.ask(post("/count", &stream, r#"{"data":3}"#)).await;
     app.ask(post("/echo", "", "{}")).await.assert_error(401, "UNAUTHENTICATED");
     get(&app, "/healthz", "").await;
-    let lines = lines.0.lock().unwrap().clone();
+    let lines = lines.own();
     assert_eq!(lines.len(), 4, "{lines:#?}");
     let parts = [
         vec!["method=\"POST\" path=\"/echo\" status=200 code=\"OK\"", "bytes_in=10", "chunks=0"],
