@@ -9,6 +9,7 @@ use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
 use oxikit_core::ports::{Owner, StreamStore};
 use oxikit_core::{ActionContext, Call, Event, Registry, Status, StatusCode};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access_log::Watch;
@@ -20,6 +21,7 @@ use crate::limits::Limits;
 use crate::listen::Ending;
 use crate::metrics::Metrics;
 use crate::operations::Operations;
+use crate::panic_guard::guarded;
 use crate::reply;
 use crate::request::{self, Envelope};
 use crate::stream::{Source, StreamBody};
@@ -50,10 +52,10 @@ pub(crate) async fn handle(State(app): State<Arc<App>>, request: Request) -> Res
     let (head, body) = request.into_parts();
     let mut watch = Watch::start(&head);
     let is_preflight = Gate::is_preflight(&head.method, &head.headers);
-    let mut response = match app.gate.check(&head.headers) {
+    let mut response = match app.gate.check(&head.uri, &head.headers) {
         Err(status) => reply::error(&status),
         Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
-        Ok(()) => app.answer(&head, body, &mut watch).await,
+        Ok(()) => guarded(app.answer(&head, body, &mut watch)).await,
     };
     app.gate.add_cors(&head.headers, response.headers_mut(), is_preflight);
     watch.answered(&response);
@@ -99,7 +101,7 @@ impl App {
             Err(status) => return reply::error(&status),
         };
         if !request::wants_stream(&head.headers, &head.uri) {
-            return unary(expose, self.call(envelope, context)).await;
+            return unary(expose, self.call(envelope, context), &self.ending.cut).await;
         }
         slot.watch = watch.take();
         match &self.streams {
@@ -226,13 +228,19 @@ impl App {
     }
 }
 
-async fn unary(expose: &Expose, call: Call) -> Response<Body> {
+async fn unary(expose: &Expose, call: Call, cut: &CancellationToken) -> Response<Body> {
     let mut run = match expose.action.start(call.without_chunks()) {
         Ok(run) => run,
         Err(status) => return reply::error(&status),
     };
     let result = loop {
-        match run.next().await {
+        // Work that never waits is spared the token.
+        let event = tokio::select! {
+            biased;
+            event = run.next() => event,
+            () = cut.cancelled() => break Err(durable::shutting_down()),
+        };
+        match event {
             Some(Event::Chunk(_)) => {}
             Some(Event::Done(output)) => break reply::result(&output),
             Some(Event::Failed(status)) => break Err(status),

@@ -8,8 +8,11 @@ use axum::http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
     ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
 };
-use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use oxikit_core::Status;
+
+/// Where the browser says the page comes from.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What hosts and origins are let in.
 #[derive(Debug, Clone, Default)]
@@ -24,19 +27,25 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Refuses what must not come in. Called before a body is read.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Status> {
-        let host = single(headers, &HOST)?;
+    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Status> {
+        let host = host_of(uri, headers)?;
         if self.is_loopback && !host.is_some_and(|host| self.is_known_host(host)) {
             return Err(Status::permission_denied("this host name is not served here")
                 .with_hint("name it by `Server::allow_host`"));
         }
-        match single(headers, &ORIGIN)? {
-            Some(origin) if !self.is_allowed_origin(origin) && !is_same_origin(origin, host) => {
-                Err(Status::permission_denied("pages of this origin may not call")
-                    .with_hint("name it by `Server::allow_origin`"))
-            }
-            _ => Ok(()),
+        let origin = single(headers, &ORIGIN)?;
+        if origin.is_some_and(|origin| self.is_allowed_origin(origin)) {
+            return Ok(());
         }
+        let is_foreign = origin.is_some_and(|origin| !is_same_origin(origin, host));
+        // A page can send some requests without an `Origin`; its browser still
+        // says where they come from.
+        let site = single(headers, &SEC_FETCH_SITE)?;
+        if is_foreign || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+            return Err(Status::permission_denied("pages of this origin may not call")
+                .with_hint("name it by `Server::allow_origin`"));
+        }
+        Ok(())
     }
 
     fn is_known_host(&self, host: &str) -> bool {
@@ -82,10 +91,7 @@ impl Gate {
 }
 
 /// A header that must not come twice: two readers would believe two values.
-fn single<'a>(
-    headers: &'a HeaderMap,
-    name: &axum::http::HeaderName,
-) -> Result<Option<&'a str>, Status> {
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Status> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {
@@ -98,10 +104,22 @@ fn single<'a>(
     }
 }
 
+/// The host that is asked for. A target can name one too, and must not name
+/// another: it would be unclear which of them was checked.
+fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<Option<&'a str>, Status> {
+    let host = single(headers, &HOST)?;
+    match (host, uri.authority().map(|authority| authority.as_str())) {
+        (Some(host), Some(target)) if !host.eq_ignore_ascii_case(target) => {
+            Err(Status::invalid_argument("the target and the header `host` name two hosts"))
+        }
+        (host, target) => Ok(host.or(target)),
+    }
+}
+
 /// The name without its port. A trailing dot is another name and not removed.
 fn host_name(host: &str) -> &str {
-    match host.rfind(':') {
-        Some(colon) if !host[colon..].contains(']') => &host[..colon],
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     }
 }

@@ -28,6 +28,7 @@ mod listen;
 mod metrics;
 mod openapi;
 mod operations;
+mod panic_guard;
 mod reply;
 mod request;
 mod server;

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of a request line with its headers; more is 431.
+    /// Bytes of a request line with its headers, at least 8 KiB; more is 431.
     pub header_bytes: usize,
     /// Number of header fields; more is 431.
     pub header_fields: usize,

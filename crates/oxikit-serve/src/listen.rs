@@ -22,9 +22,11 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The kernel is out of handles: trying again at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
-    retry-after: 1\r\nconnection: close\r\ncontent-length: 76\r\n\r\n\
-    {\"code\":503,\"status\":\"UNAVAILABLE\",\"message\":\"too many connections, try later\"}";
+/// The least that hyper takes as the size of its buffer.
+const MIN_BUFFER: usize = 8 * 1024;
+
+const TOO_MANY: &str =
+    r#"{"code":503,"status":"UNAVAILABLE","message":"too many connections, try later"}"#;
 
 /// How a listening server ends: first no new requests, then no open ones.
 #[derive(Debug, Clone, Default)]
@@ -99,7 +101,7 @@ async fn connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
-        .max_buf_size(limits.header_bytes)
+        .max_buf_size(limits.header_bytes.max(MIN_BUFFER))
         .max_headers(limits.header_fields)
         .serve_connection(io, TowerToHyperService::new(router));
     tokio::pin!(connection);
@@ -116,7 +118,12 @@ async fn connection(
 }
 
 async fn turn_away(mut stream: TcpStream) {
-    let _ = tokio::time::timeout(LAST_WORDS, stream.write_all(TOO_MANY)).await;
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n{TOO_MANY}",
+        TOO_MANY.len()
+    );
+    let _ = tokio::time::timeout(LAST_WORDS, stream.write_all(answer.as_bytes())).await;
 }
 
 async fn wait_after(error: &io::Error) {

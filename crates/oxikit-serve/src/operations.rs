@@ -23,6 +23,7 @@ use crate::access_log::Watch;
 use crate::action_http::App;
 use crate::auth::RequestInfo;
 use crate::gate::Gate;
+use crate::panic_guard::guarded;
 use crate::reply;
 
 /// A probe does not wait longer than this for the application's own check.
@@ -48,9 +49,9 @@ pub(crate) struct Document {
     etag: HeaderValue,
 }
 
-/// The routes of the pages. `is_taken` says which paths belong to an action.
-pub(crate) fn routes(app: &Arc<App>, is_taken: impl Fn(&str) -> bool) -> Router<Arc<App>> {
-    let pages: [(&str, MethodRouter<Arc<App>>); 7] = [
+/// All pages.
+fn pages() -> [(&'static str, MethodRouter<Arc<App>>); 7] {
+    [
         ("/healthz", get(health)),
         ("/readyz", get(ready)),
         ("/metrics", get(metrics)),
@@ -58,9 +59,18 @@ pub(crate) fn routes(app: &Arc<App>, is_taken: impl Fn(&str) -> bool) -> Router<
         ("/docs", get(docs_page)),
         ("/docs.js", get(docs_script)),
         ("/docs.css", get(docs_style)),
-    ];
+    ]
+}
+
+/// The paths of the pages.
+pub(crate) fn paths() -> impl Iterator<Item = &'static str> {
+    pages().into_iter().map(|(path, _)| path)
+}
+
+/// The routes of the pages. `is_taken` says which paths belong to an action.
+pub(crate) fn routes(app: &Arc<App>, is_taken: impl Fn(&str) -> bool) -> Router<Arc<App>> {
     let mut router = Router::new();
-    for (path, page) in pages {
+    for (path, page) in pages() {
         if is_taken(path) {
             tracing::warn!(path, "an action has the path of a page of the server; it is served");
         } else {
@@ -76,10 +86,10 @@ async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
     let mut watch = Watch::start(&head);
     let asked = head.headers.clone();
     let is_preflight = Gate::is_preflight(&head.method, &asked);
-    let mut response = match app.gate.check(&asked) {
+    let mut response = match app.gate.check(&head.uri, &asked) {
         Err(status) => reply::error(&status),
         Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
-        Ok(()) => next.run(Request::from_parts(head, body)).await,
+        Ok(()) => guarded(next.run(Request::from_parts(head, body))).await,
     };
     app.gate.add_cors(&asked, response.headers_mut(), is_preflight);
     watch.answered(&response);

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode as HttpStatus, Uri};
+use axum::http::{HeaderMap, HeaderValue, StatusCode as HttpStatus, Uri};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use oxikit_core::{Payload, Status};
@@ -33,12 +33,15 @@ pub(crate) fn wants_stream(headers: &HeaderMap, uri: &Uri) -> bool {
 pub(crate) fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let refuse =
         |why: String| Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, Status::invalid_argument(why)));
-    if let Some(encoding) = headers.get(CONTENT_ENCODING)
-        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
+    let is_plain = |encoding: &HeaderValue| encoding.as_bytes().eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
         return refuse("compressed bodies are not accepted; send plain JSON".into());
     }
-    let Some(media_type) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let mut media_types = headers.get_all(CONTENT_TYPE).iter();
+    let Some(media_type) = media_types.next() else { return Ok(()) };
+    if media_types.next().is_some() {
+        return refuse("the body has two content types; send `application/json`".into());
+    }
     let text = media_type.to_str().unwrap_or("?").to_ascii_lowercase();
     let mut parts = text.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();
@@ -135,7 +138,10 @@ impl Envelope {
         if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Err(not_wrapped());
         }
-        let members: Members<'_> = serde_json::from_slice(&body).map_err(|error| {
+        // Also what nobody reads: two readers could see two things in it.
+        let text = str::from_utf8(&body)
+            .map_err(|_| Status::invalid_argument("the body is not text in UTF-8"))?;
+        let members: Members<'_> = serde_json::from_str(text).map_err(|error| {
             Status::invalid_argument(format!("the body is not valid JSON: {error}"))
         })?;
         if members.data.is_none() && members.init.is_none() && !is_empty_object(&body) {

@@ -157,6 +157,18 @@ impl Server {
         self
     }
 
+    /// The paths that are served, in order.
+    pub fn paths(&self) -> Vec<String> {
+        let exposed = Exposed::new(self.exposed.clone(), &self.registry, false);
+        let prefix = if self.prefix.is_empty() { "" } else { &format!("/{}", self.prefix) };
+        let pages = self.has_operations.then(operations::paths).into_iter().flatten();
+        let actions = exposed.iter().map(|expose| format!("{prefix}/{}", expose.path));
+        let mut paths: Vec<_> = actions.chain(pages.map(str::to_owned)).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
     /// The routes alone, to be nested into another axum application. The limits
     /// of connections are that application's business then.
     pub fn router(self) -> Router {

@@ -26,13 +26,18 @@ pub(crate) const SECRETS: [&str; 6] = [
     "eyJhbGciOiJub25lIn0.planted.",
 ];
 
-/// The flows of the test application. All of them count that they ran.
-pub(crate) const FLOWS: [&str; 8] =
+/// The flows of the test application.
+const FLOWS: [&str; 8] =
     ["echo", "typed", "count", "slow", "panicking", "failing", "big", "secret"];
 
 /// A server that runs until this is dropped.
 pub(crate) struct App {
     pub(crate) address: SocketAddr,
+    /// What is served, as the server says itself: a new route is tested with all
+    /// others.
+    pub(crate) paths: Vec<String>,
+    /// Those of them that run an action. All of these count that they ran.
+    pub(crate) flows: Vec<String>,
     effects: Arc<AtomicUsize>,
     /// When a `slow` run began, and when one was cancelled.
     pub(crate) started: mpsc::UnboundedReceiver<()>,
@@ -84,11 +89,16 @@ pub(crate) async fn app_with(set: impl FnOnce(Server) -> Server) -> App {
     let (started_tx, started) = mpsc::unbounded_channel();
     let (cancelled_tx, cancelled) = mpsc::unbounded_channel();
     let ai = define(effects.clone(), started_tx, cancelled_tx);
-    let server = set(Server::new(&ai)).port(0).bind().await.unwrap();
+    let server = set(Server::new(&ai)).port(0);
+    let paths = server.paths();
+    let mut flows = paths.clone();
+    flows.retain(|path| FLOWS.iter().any(|flow| path.ends_with(&format!("/{flow}"))));
+    assert_eq!(flows.len(), FLOWS.len(), "{paths:?}");
+    let server = server.bind().await.unwrap();
     let address = server.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let server = tokio::spawn(server.run(async move { drop(stopped.await) }));
-    App { address, effects, started, cancelled, stop: Some(stop), server }
+    App { address, paths, flows, effects, started, cancelled, stop: Some(stop), server }
 }
 
 fn define(
@@ -283,6 +293,12 @@ impl Client {
         self.stream.shutdown().await.unwrap();
     }
 
+    /// Leaves without a farewell.
+    #[expect(deprecated, reason = "a time of zero does not block")]
+    pub(crate) fn reset(self) {
+        self.stream.set_linger(Some(Duration::ZERO)).unwrap();
+    }
+
     /// More bytes; false at the end of the connection.
     async fn more(&mut self) -> bool {
         let read = self.stream.read_buf(&mut self.buffer);
@@ -352,6 +368,11 @@ impl Client {
             None => answer.body = self.rest().await,
         }
         Some(answer)
+    }
+
+    /// The answer to a request by this method: the one to HEAD has no body.
+    pub(crate) async fn answer_to(&mut self, method: &str) -> Option<Answer> {
+        if method == "HEAD" { self.head().await } else { self.answer().await }
     }
 
     /// All that comes until the server closes.

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod durable;
+mod faults;
+mod gates;
+mod hostile;
 #[cfg(feature = "jwt")]
 mod jwt;
 mod kit;
+mod load;
 mod openapi;
 mod operations;
 mod protocol;
