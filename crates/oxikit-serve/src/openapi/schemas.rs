@@ -174,11 +174,19 @@ fn leads_somewhere(schema: &Map<String, Value>, pointer: &str) -> bool {
 
 /// The name that a part of a pointer means.
 fn unescaped(name: &str) -> String {
-    name.replace("%20", " ")
-        .replace("%3C", "<")
-        .replace("%3E", ">")
-        .replace("~1", "/")
-        .replace("~0", "~")
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = (first == b'%').then(|| after.get(..2)).flatten();
+        let byte = escaped
+            .and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok())
+            .inspect(|_| rest = &after[2..]);
+        bytes.push(byte.unwrap_or_else(|| {
+            rest = after;
+            first
+        }));
+    }
+    String::from_utf8_lossy(&bytes).replace("~1", "/").replace("~0", "~")
 }
 
 /// A name as components may have it.
