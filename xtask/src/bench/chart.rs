@@ -25,7 +25,7 @@ const BARS: [(Peer, &str); 5] = [
 
 /// Has its own background, so that it can be read on any page.
 const STYLE: &str = "\
-text{font:12px system-ui,sans-serif;fill:#424a53}
+text{font:12px system-ui,sans-serif;fill:#424a53;paint-order:stroke;stroke:#ffffff;stroke-width:4px}
 .title{font-weight:600;fill:#1f2328}
 .big{font-size:16px}
 .back{fill:#ffffff}
@@ -36,7 +36,7 @@ text{font:12px system-ui,sans-serif;fill:#424a53}
 .js{fill:#4c8f3a}
 .py{fill:#3572b0}
 @media (prefers-color-scheme:dark){
-text{fill:#b7bfc8}
+text{fill:#b7bfc8;stroke:#0d1117}
 .title{fill:#f0f3f6}
 .back{fill:#0d1117}
 .line{stroke:#30363d}

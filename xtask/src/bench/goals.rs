@@ -18,6 +18,8 @@ pub(super) enum Verdict {
     Free,
     Aim,
     Must,
+    /// There is only an aim, and it is missed: no failure.
+    Short,
     Missed,
     /// A peer that the goal speaks of was not measured.
     Unknown,
@@ -88,6 +90,7 @@ impl Verdict {
             (Some(false), _) => Self::Missed,
             (None, _) | (_, None) => Self::Unknown,
             (Some(true), Some(true)) if !aim.is_none() => Self::Aim,
+            _ if must.is_none() => Self::Short,
             _ => Self::Must,
         }
     }
@@ -97,6 +100,7 @@ impl Verdict {
             Self::Free => "",
             Self::Aim => "ok, aim met",
             Self::Must => "ok",
+            Self::Short => "aim missed",
             Self::Missed => "MISSED",
             Self::Unknown => "not known",
         }
@@ -122,6 +126,8 @@ mod tests {
         check(10.0, Some(6.9), Some(200.0), Verdict::Missed);
         check(10.0, Some(9.0), Some(139.0), Verdict::Missed);
         check(10.0, Some(9.0), None, Verdict::Unknown);
+        let only_aim = (&Goal::NONE, &Goal::at_most(1.0));
+        assert_eq!(Verdict::of(only_aim, 2.0, None, None), Verdict::Short);
         let free = (&Goal::NONE, &Goal::NONE);
         assert_eq!(Verdict::of(free, 1.0, None, None), Verdict::Free);
     }

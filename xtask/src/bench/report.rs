@@ -84,9 +84,10 @@ impl Row {
         self.medians.get(&peer).copied()
     }
 
-    /// The peer's figure / ours.
+    /// The peer's figure / ours, unless ours is nothing.
     fn ratio(&self, peer: Peer) -> Option<f64> {
-        Some(self.of(peer)? / self.of(Peer::Oxikit)?)
+        let ours = self.of(Peer::Oxikit).filter(|ours| *ours > 0.0)?;
+        Some(self.of(peer)? / ours)
     }
 
     fn share(&self, floor: Peer) -> Option<String> {
@@ -213,12 +214,16 @@ impl Report {
 
     /// Fails when a *must* is missed or a request failed.
     pub(super) fn verdict(&self) -> Result<()> {
-        let missed = self.rows.iter().filter(|row| row.verdict == Verdict::Missed);
-        let missed: Vec<_> = missed.map(|row| row.figure.name).collect();
+        let missed = self.missed();
         if !missed.is_empty() {
             bail!("missed: {}", missed.join(", "));
         }
         Ok(())
+    }
+
+    fn missed(&self) -> Vec<&'static str> {
+        let missed = self.rows.iter().filter(|row| row.verdict == Verdict::Missed);
+        missed.map(|row| row.figure.name).collect()
     }
 
     /// The measured part of the page, and its picture.
@@ -232,6 +237,10 @@ impl Report {
         let mut text = format!("{before}{BEGIN}\nMedians of {} rounds, {date}.", self.rounds);
         for (peer, why) in &self.skipped {
             text += &format!(" {} was skipped: {why}.", peer.name());
+        }
+        let missed = self.missed();
+        if !missed.is_empty() {
+            text += &format!(" A *must* was missed by: {}.", missed.join(", "));
         }
         text += "\n\n";
         for (position, row) in self.table().iter().enumerate() {
