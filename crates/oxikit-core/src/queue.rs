@@ -122,6 +122,21 @@ impl Chunks {
         polled
     }
 
+    /// A chunk that is ready now, without asking to be woken for the next: user
+    /// code is polled right after, by the same task, and a chunk it sends must not
+    /// wake a task that is awake. Pending only when the task has to let others run.
+    pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Option<Payload>> {
+        let budget = ready!(poll_proceed(cx));
+        let mut state = self.0.lock();
+        state.reader = None;
+        let taken = state.take();
+        drop(state);
+        let Some((chunk, senders)) = taken else { return Poll::Ready(None) };
+        senders.into_iter().for_each(Waker::wake);
+        budget.made_progress();
+        Poll::Ready(Some(chunk))
+    }
+
     /// A chunk that is ready now.
     pub fn try_recv(&mut self) -> Option<Payload> {
         let taken = self.0.lock().take();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Poll, ready};
 
 use bytes::Bytes;
 use futures_core::Stream;
@@ -120,7 +120,8 @@ impl Run {
         // A run that is called off ends even while a task of its own keeps the
         // queue full.
         if !self.execution.is_called_off()
-            && let Poll::Ready(Some(chunk)) = self.poll_chunk(cx)
+            && let Some(chunks) = &mut self.chunks
+            && let Some(chunk) = ready!(chunks.poll_ready(cx))
         {
             return Poll::Ready(Some(Event::Chunk(chunk)));
         }

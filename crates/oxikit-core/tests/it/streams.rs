@@ -310,3 +310,35 @@ async fn no_sender_is_left_waiting() {
     }
     assert_eq!(count, 8 * 2000);
 }
+
+#[tokio::test]
+async fn a_chunk_does_not_wake_the_task_that_has_just_made_it() {
+    #[derive(Default)]
+    struct Count(std::sync::atomic::AtomicUsize);
+    impl std::task::Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+    let go = Arc::new(tokio::sync::Notify::new());
+    let signal = go.clone();
+    let action = Action::builder(ActionKind::Flow, "one").handler(
+        move |_: (), _: Context, out: Emitter<u32>| {
+            let signal = signal.clone();
+            async move {
+                signal.notified().await;
+                out.send(1).await?;
+                std::future::pending::<()>().await;
+                Ok(())
+            }
+        },
+    );
+    let mut run = action.start(Call::empty()).unwrap();
+    let wakes = Arc::new(Count::default());
+    let waker = std::task::Waker::from(wakes.clone());
+    let mut cx = std::task::Context::from_waker(&waker);
+    assert!(run.poll_event(&mut cx).is_pending());
+    go.notify_one();
+    assert!(matches!(run.poll_event(&mut cx), std::task::Poll::Ready(Some(Event::Chunk(_)))));
+    assert_eq!(wakes.0.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
