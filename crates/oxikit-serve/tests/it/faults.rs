@@ -78,6 +78,8 @@ async fn panics_outside_of_actions_are_answered_too() {
         client.send(post("/echo", &headers, r#"{"data":1}"#)).await;
         client.answer().await.unwrap().assert_error(500, "INTERNAL");
     }
+    client.send("GET /metrics HTTP/1.1\r\nhost: localhost\r\nx-mood: bad\r\n\r\n").await;
+    client.answer().await.unwrap().assert_error(500, "INTERNAL");
     assert!(app.is_alive().await);
     assert_eq!(app.effects(), 1);
 
@@ -203,7 +205,7 @@ async fn slow_senders_are_cut() {
 async fn a_reader_that_stops_is_cut_and_its_run_cancelled() {
     let mut app =
         app_within(|limits| limits.stalled_reader_time = Duration::from_millis(300)).await;
-    let mut client = app.connect().await;
+    let mut client = Client::connect_narrow(app.address).await;
     let begun = Instant::now();
     client.send(post("/big", STREAM, r#"{"data":1000000}"#)).await;
     client.head().await.unwrap();

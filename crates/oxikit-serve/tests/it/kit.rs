@@ -9,7 +9,7 @@ use oxikit::prelude::*;
 use oxikit_core::Payload;
 use oxikit_serve::{Limits, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -58,7 +58,7 @@ struct Order {
 struct Watch(Option<mpsc::UnboundedSender<Instant>>);
 
 impl Watch {
-    fn is_done(mut self) {
+    fn done(mut self) {
         self.0 = None;
     }
 }
@@ -140,7 +140,7 @@ fn define(
             out.send("started").await?;
             let _ = started.send(());
             std::future::pending::<()>().await;
-            watch.is_done();
+            watch.done();
             Ok(())
         }
     });
@@ -184,14 +184,16 @@ fn define(
             })
         }
     });
-    ai.define_flow("big", move |kilobytes: usize, _: Context, out: Emitter<String>| {
+    // Text that is only passed on: unoptimised serialisers are slow.
+    let chunk = Payload::from_json(format!("\"{}\"", "x".repeat(100 << 10))).unwrap();
+    ai.define_flow("big", move |kilobytes: usize, _: Context, out: Emitter<Payload>| {
         ran();
-        let watch = Watch(Some(cancelled.clone()));
+        let (watch, chunk) = (Watch(Some(cancelled.clone())), chunk.clone());
         async move {
             for _ in 0..kilobytes / 100 {
-                out.send("x".repeat(100 << 10)).await?;
+                out.send(chunk.clone()).await?;
             }
-            watch.is_done();
+            watch.done();
             Ok("done")
         }
     });
@@ -277,6 +279,13 @@ impl Client {
         let stream = TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream, buffer: Vec::new() }
+    }
+
+    /// A connection that holds little: who does not read it is noticed soon.
+    pub(crate) async fn connect_narrow(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(16 << 10).unwrap();
+        Self { stream: socket.connect(address).await.unwrap(), buffer: Vec::new() }
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::kit::{PATIENCE, app, app_within, post};
+use crate::kit::{Client, PATIENCE, app, app_within, post};
 
 const STREAM: &str = "accept: text/event-stream\r\n";
 
@@ -36,7 +36,7 @@ async fn sixty_readers_that_stop_are_cut_while_others_are_served() {
         app_within(|limits| limits.stalled_reader_time = Duration::from_millis(500)).await;
     let mut readers = Vec::new();
     for _ in 0..60 {
-        let mut client = app.connect().await;
+        let mut client = Client::connect_narrow(app.address).await;
         client.send(post("/big", STREAM, r#"{"data":100000}"#)).await;
         client.head().await.unwrap();
         readers.push(client);
@@ -54,7 +54,7 @@ async fn sixty_readers_that_stop_are_cut_while_others_are_served() {
     }
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
     // The connections have ended, before all was sent.
-    for reader in &mut readers[..3] {
+    for reader in &mut readers {
         assert!(reader.rest().await.len() < 100 << 20);
     }
 }
