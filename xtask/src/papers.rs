@@ -42,7 +42,9 @@ fn readme() -> Result<Vec<String>> {
     let mut wrong = commands(&readme, &bins);
     wrong.extend(long_examples(&readme));
     if !read("crates/oxikit-serve/src/lib.rs")?.contains(r#"include_str!("../../../README.md")"#) {
-        wrong.push("the README's examples are not compiled by crates/oxikit-serve/src/lib.rs".to_owned());
+        wrong.push(
+            "the README's examples are not compiled by crates/oxikit-serve/src/lib.rs".to_owned(),
+        );
     }
     for page in ["README.md", ".ci/run"] {
         if !read(page)?.contains("cargo xtask test") {
