@@ -90,7 +90,8 @@ async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
 }
 
 fn stream_id(head: &str) -> String {
-    let line = head.lines().find(|line| line.starts_with("x-genkit-stream-id: ")).expect("a stream id");
+    let line =
+        head.lines().find(|line| line.starts_with("x-genkit-stream-id: ")).expect("a stream id");
     line["x-genkit-stream-id: ".len()..].trim().to_owned()
 }
 
@@ -120,7 +121,8 @@ async fn a_reader_with_a_position_gets_what_follows() {
     app.go_on.notify_one();
     let (head, body) = finish(send(&app, "steps", "", r#"{"data":false}"#).await).await;
     assert_eq!(body, ALL);
-    let headers = format!("x-genkit-stream-id: {}\r\nx-oxikit-stream-position: 1\r\n", stream_id(&head));
+    let headers =
+        format!("x-genkit-stream-id: {}\r\nx-oxikit-stream-position: 1\r\n", stream_id(&head));
     let (_, body) = finish(send(&app, "steps", &headers, "{}").await).await;
     assert_eq!(body, "data: {\"message\":\"two\"}\n\ndata: {\"result\":\"end\"}\n\n");
 }
@@ -130,7 +132,11 @@ async fn a_failure_is_replayed_too() {
     let app = app().await;
     app.go_on.notify_one();
     let (head, first) = finish(send(&app, "steps", "", r#"{"data":true}"#).await).await;
-    assert!(first.ends_with("error: {\"error\":{\"status\":\"NOT_FOUND\",\"message\":\"no more\"}}\n\n"), "{first}");
+    assert!(
+        first
+            .ends_with("error: {\"error\":{\"status\":\"NOT_FOUND\",\"message\":\"no more\"}}\n\n"),
+        "{first}"
+    );
     let headers = format!("x-genkit-stream-id: {}\r\n", stream_id(&head));
     assert_eq!(finish(send(&app, "steps", &headers, "{}").await).await.1, first);
 }
@@ -146,7 +152,10 @@ async fn an_unknown_stream_and_a_strangers_stream_are_the_same_204() {
         (head.lines().next().unwrap().to_owned(), body)
     };
     let nothing = ("HTTP/1.1 204 No Content".to_owned(), String::new());
-    assert_eq!(ask("x-genkit-stream-id: 5f0c2e9e-0000-4000-8000-000000000000\r\n".into()).await, nothing);
+    assert_eq!(
+        ask("x-genkit-stream-id: 5f0c2e9e-0000-4000-8000-000000000000\r\n".into()).await,
+        nothing
+    );
     assert_eq!(ask(format!("x-genkit-stream-id: {id}\r\nx-user: eve\r\n")).await, nothing);
     assert_eq!(ask(format!("x-genkit-stream-id: {id}\r\nx-user: ada\r\n")).await.1, ALL);
 }
