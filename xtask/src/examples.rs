@@ -29,6 +29,8 @@ pub(crate) fn run() -> Result<String> {
         for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
             command.env(proxy, "http://127.0.0.1:9");
         }
+        // The machine itself is not the network.
+        command.env("NO_PROXY", "127.0.0.1");
         if let Err(error) = tools::run_and_read(&mut command, LIMIT) {
             failed.push(format!("`{name}`: {error:#}"));
         }

@@ -24,6 +24,11 @@ struct Counted {
 
 const TEXT: &str = "a small chunk";
 
+/// An application chooses its allocator. This one is a fifth cheaper where JSON
+/// trees are made, for five megabytes of memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> anyhow::Result<()> {
     let threads =
         std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(2);
@@ -56,25 +61,22 @@ async fn serve() -> anyhow::Result<()> {
 }
 
 /// Counts; paced, each chunk comes in its own turn of the event loop, as the
-/// chunks of a remote model do.
+/// chunks of a remote model do: from a task of its own, as on the floor.
 async fn count(Count { n, paced }: Count, _: Context, out: Emitter<Tick>) -> Result<Counted> {
-    if !paced {
-        for i in 0..n {
-            out.send(Tick { i, text: TEXT }).await?;
-        }
-        return Ok(Counted { count: n });
-    }
-    let (sender, mut ticks) = tokio::sync::mpsc::channel(1);
-    tokio::spawn(async move {
-        for i in 0..n {
-            if sender.send(i).await.is_err() {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-    });
-    while let Some(i) = ticks.recv().await {
-        out.send(Tick { i, text: TEXT }).await?;
+    if paced {
+        tokio::spawn(emit(n, out, true)).await.or_internal()??;
+    } else {
+        emit(n, out, false).await?;
     }
     Ok(Counted { count: n })
+}
+
+async fn emit(n: u64, out: Emitter<Tick>, paced: bool) -> Result<()> {
+    for i in 0..n {
+        out.send(Tick { i, text: TEXT }).await?;
+        if paced {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(())
 }

@@ -9,6 +9,7 @@ use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
 use oxikit_core::ports::{Owner, StreamStore};
 use oxikit_core::{ActionContext, Call, Event, Registry, Status, StatusCode};
+use percent_encoding::percent_decode_str;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -126,6 +127,9 @@ impl App {
             "" => path,
             prefix => path.strip_prefix(prefix)?.strip_prefix('/')?,
         };
+        if path.contains('%') {
+            return self.exposed.get(&percent_decode_str(path).decode_utf8().ok()?);
+        }
         self.exposed.get(path)
     }
 

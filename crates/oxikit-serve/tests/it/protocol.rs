@@ -404,3 +404,12 @@ async fn chunked_bodies_are_put_together() {
     }
     assert_eq!(client.answer().await.unwrap().text(), r#"{"result":123}"#);
 }
+
+#[tokio::test]
+async fn a_path_may_be_percent_encoded() {
+    let app = app().await;
+    assert_eq!(app.post("/%65cho", r#"{"data":1}"#).await.text(), r#"{"result":1}"#);
+    for path in ["/%", "/%zz", "/%ff", "/echo%2f", "/%2e%2e/echo"] {
+        assert_eq!(app.post(path, r#"{"data":1}"#).await.status, 404, "{path}");
+    }
+}
