@@ -24,11 +24,6 @@ struct Counted {
 
 const TEXT: &str = "a small chunk";
 
-/// An application chooses its allocator. This one is a fifth cheaper where JSON
-/// trees are made, for five megabytes of memory.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> anyhow::Result<()> {
     let threads =
         std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(2);

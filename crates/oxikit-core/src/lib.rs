@@ -58,6 +58,7 @@ mod secret;
 mod span;
 mod status;
 mod step;
+mod tree;
 
 pub use action::{Action, ActionBuilder};
 pub use call::Call;

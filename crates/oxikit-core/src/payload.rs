@@ -1,6 +1,6 @@
 //! A value on its way: JSON text, or something that can become it.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::Status;
+use crate::{Status, tree};
 
 /// A value on its way between a caller and an action.
 ///
@@ -80,6 +80,10 @@ impl Payload {
             Ok(value) => return Ok(value),
             Err(payload) => payload.to_json()?,
         };
+        if TypeId::of::<T>() == TypeId::of::<Value>() {
+            let tree = tree::from_slice(&json)?;
+            return Ok(try_cast(tree).unwrap_or_else(|_| unreachable!("the types were compared")));
+        }
         serde_json::from_slice(&json)
     }
 
@@ -125,7 +129,7 @@ impl Payload {
 
     pub(crate) fn try_to_value(&self) -> Result<Value, serde_json::Error> {
         match &self.0 {
-            Repr::Json(text) => serde_json::from_slice(text),
+            Repr::Json(text) => tree::from_slice(text),
             Repr::Value(value) => match value.as_any().downcast_ref::<Value>() {
                 Some(value) => Ok(value.clone()),
                 None => serde_json::from_slice(&self.to_json()?),

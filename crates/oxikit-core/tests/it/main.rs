@@ -6,6 +6,7 @@ mod calls;
 mod cancellation;
 mod nesting;
 mod panics;
+mod payloads;
 mod ports;
 mod proven;
 mod recorder;

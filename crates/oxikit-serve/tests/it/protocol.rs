@@ -309,7 +309,6 @@ async fn other_paths_and_methods_are_refused_as_json() {
         "//echo",
         "/flow/echo",
         "/../echo",
-        "/ech%6f",
         "/%00",
     ] {
         app.post(path, r#"{"data":1}"#).await.assert_error(404, "NOT_FOUND");
