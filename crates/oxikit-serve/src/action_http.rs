@@ -96,13 +96,16 @@ impl App {
             Ok(body) => body,
             Err((http, status)) => return reply::error_with(http, &status),
         };
-        watch.read(body.len());
+        let length = body.len();
+        watch.read(length);
         let envelope = match Envelope::parse(body) {
             Ok(envelope) => envelope,
             Err(status) => return reply::error(&status),
         };
         if !request::wants_stream(&head.headers, &head.uri) {
-            return unary(expose, self.call(envelope, context), &self.ending.cut).await;
+            // Many answers are about as long as what was asked.
+            let call = self.call(envelope, context);
+            return unary(expose, call, length + 64, &self.ending.cut).await;
         }
         slot.watch = watch.take();
         match &self.streams {
@@ -232,7 +235,12 @@ impl App {
     }
 }
 
-async fn unary(expose: &Expose, call: Call, cut: &CancellationToken) -> Response<Body> {
+async fn unary(
+    expose: &Expose,
+    call: Call,
+    guess: usize,
+    cut: &CancellationToken,
+) -> Response<Body> {
     let mut run = match expose.action.start(call.without_chunks()) {
         Ok(run) => run,
         Err(status) => return reply::error(&status),
@@ -246,7 +254,7 @@ async fn unary(expose: &Expose, call: Call, cut: &CancellationToken) -> Response
         };
         match event {
             Some(Event::Chunk(_)) => {}
-            Some(Event::Done(output)) => break reply::result(&output),
+            Some(Event::Done(output)) => break reply::result(&output, guess),
             Some(Event::Failed(status)) => break Err(status),
             None => break Err(Status::cancelled()),
         }

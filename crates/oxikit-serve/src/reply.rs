@@ -12,9 +12,9 @@ pub(crate) const SPAN_ID: HeaderName = HeaderName::from_static("x-genkit-span-id
 pub(crate) const STREAM_ID: HeaderName = HeaderName::from_static("x-genkit-stream-id");
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// `{"result": …}`.
-pub(crate) fn result(output: &Payload) -> Result<Response<Body>, Status> {
-    let mut body = Vec::with_capacity(128);
+/// `{"result": …}`; `guess` is how long it may become.
+pub(crate) fn result(output: &Payload, guess: usize) -> Result<Response<Body>, Status> {
+    let mut body = Vec::with_capacity(guess.clamp(128, 64 * 1024));
     body.extend_from_slice(b"{\"result\":");
     output.write_json(&mut body)?;
     body.push(b'}');

@@ -11,6 +11,9 @@ use serde_json::value::RawValue;
 
 use crate::limits::Limits;
 
+/// So much room is made at most on the word of a peer.
+const MAX_RESERVE: usize = 256 * 1024;
+
 /// A refusal with the HTTP status it is told by.
 pub(crate) type Refusal = (HttpStatus, Status);
 
@@ -70,7 +73,9 @@ pub(crate) async fn read_body(
     if announced > limits.body_bytes {
         return Err(too_large(limits));
     }
-    match tokio::time::timeout(limits.time_for_body(announced), collect(body, limits)).await {
+    match tokio::time::timeout(limits.time_for_body(announced), collect(body, announced, limits))
+        .await
+    {
         Ok(body) => body,
         Err(_) => Err((
             HttpStatus::REQUEST_TIMEOUT,
@@ -82,9 +87,9 @@ pub(crate) async fn read_body(
     }
 }
 
-async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
+async fn collect(mut body: Body, announced: usize, limits: &Limits) -> Result<Bytes, Refusal> {
     let mut first = Bytes::new();
-    let mut rest = BytesMut::new();
+    let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             (
@@ -93,23 +98,21 @@ async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
             )
         })?;
         let Ok(data) = frame.into_data() else { continue };
-        if first.len() + rest.len() + data.len() > limits.body_bytes {
+        if first.len().max(all.len()) + data.len() > limits.body_bytes {
             return Err(too_large(limits));
         }
         if first.is_empty() {
             // Mostly the only piece: it is not copied.
             first = data;
-        } else {
-            rest.extend_from_slice(&data);
+            continue;
         }
+        if all.is_empty() {
+            all.reserve(announced.min(MAX_RESERVE).max(first.len() + data.len()));
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&data);
     }
-    if rest.is_empty() {
-        return Ok(first);
-    }
-    let mut all = BytesMut::with_capacity(first.len() + rest.len());
-    all.extend_from_slice(&first);
-    all.unsplit(rest);
-    Ok(all.freeze())
+    Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
 fn too_large(limits: &Limits) -> Refusal {
