@@ -19,6 +19,7 @@ mod error;
 mod event_bus;
 mod owner;
 mod session_store;
+mod session_stores;
 mod stream_store;
 
 #[cfg(feature = "contract")]
@@ -29,7 +30,9 @@ pub use error::StoreError;
 pub use event_bus::{Announcement, EventBus, Heard, Subscription};
 pub use owner::Owner;
 pub use session_store::{
-    Lease, MAX_SNAPSHOT_BYTES, SessionPage, SessionQuery, SessionStore, SessionSummary,
-    SnapshotWrite, StoredSnapshot, Update,
+    Lease, MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, Pruned, Retention,
+    SessionPage, SessionQuery, SessionStore, SessionSummary, SnapshotNode, SnapshotWrite,
+    StalledWork, StoredSnapshot, Term, Update,
 };
+pub use session_stores::SessionStores;
 pub use stream_store::{StreamEnd, StreamEntry, StreamEvent, StreamStore, follow};

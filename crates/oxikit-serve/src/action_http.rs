@@ -110,7 +110,7 @@ impl App {
         slot.watch = watch.take();
         match &self.streams {
             Some(store) if expose.is_durable => {
-                let owner = durable::owner_of(&context);
+                let owner = Owner::of(&context);
                 match durable::requested(&head.headers) {
                     Some((id, position)) => self.resume(store, owner, id, position, slot).await,
                     None => {

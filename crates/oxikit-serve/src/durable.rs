@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamStore, follow};
-use oxikit_core::{ActionContext, Event, Payload, Run, Status, StatusCode};
-use serde_json::Value;
+use oxikit_core::{Event, Payload, Run, Status, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use crate::reply::STREAM_ID;
@@ -59,16 +58,6 @@ pub(crate) fn requested(headers: &HeaderMap) -> Option<(&str, u64)> {
     let id = headers.get(STREAM_ID)?.to_str().ok()?;
     let position = headers.get(POSITION).and_then(|position| position.to_str().ok()?.parse().ok());
     Some((id, position.unwrap_or(0)))
-}
-
-/// Whose streams a caller's are: `auth.uid` within `tenant`.
-pub(crate) fn owner_of(context: &ActionContext) -> Owner {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
-    let auth = context.auth();
-    Owner {
-        tenant: text(context.get("tenant")),
-        principal: text(auth.and_then(|auth| auth.get("uid"))),
-    }
 }
 
 /// Writes down a run until its end, or until the server has to end.

@@ -22,6 +22,7 @@
 //! );
 //! ```
 
+mod agent;
 mod count;
 mod document;
 mod evaluate;
@@ -31,11 +32,16 @@ mod middleware;
 mod model;
 mod operation;
 mod part;
+mod patch;
 mod reflection;
 mod session;
 mod status_code;
 mod tool;
 
+pub use agent::{
+    AgentAbortRequest, AgentAbortResponse, AgentInit, AgentInput, AgentMetadata, AgentOutput,
+    AgentResume, AgentStreamChunk, GetSnapshotRequest, StateManagement, TurnEnd,
+};
 pub use document::{
     Document, EmbedRequest, EmbedResponse, EmbedderInfo, Embedding, IndexRequest, RankedDocument,
     RankedDocumentMetadata, RerankRequest, RerankResponse, RetrieveRequest, RetrieveResponse,
@@ -52,6 +58,7 @@ pub use middleware::{MiddlewareDescriptor, MiddlewareRef};
 pub use model::{ConstrainedSupport, ModelInfo, ModelStage, ModelSupports};
 pub use operation::{Operation, OperationError};
 pub use part::{Media, Part, PartKind, ResourceRef, ToolRequest, ToolResponse};
+pub use patch::{JsonPatch, PatchKind, PatchOperation};
 pub use reflection::ActionDescriptor;
 pub use session::{
     AgentFinishReason, Artifact, RuntimeError, SessionSnapshot, SessionState, SnapshotStatus,

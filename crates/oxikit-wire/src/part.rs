@@ -310,8 +310,8 @@ impl From<PartMembers> for Part {
 }
 
 /// Reads a member whose `null` is a value and not an absence.
-pub(crate) fn present<'de, D: Deserializer<'de>>(
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::part::present;
 use crate::{JsonObject, Message, Part};
 
-/// What a session holds.
+/// What a session holds. Its pieces are shared between a session, its snapshots
+/// and the requests made of them, never copied.
 ///
 /// Absent and empty lists are told apart: a client that manages its own state
 /// gets back no member that it did not send.
@@ -24,10 +25,10 @@ pub struct SessionState {
     pub messages: Option<Vec<Arc<Message>>>,
     /// The application's own state.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub custom: Option<Value>,
+    pub custom: Option<Arc<Value>>,
     /// What the agent has made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifacts: Option<Vec<Artifact>>,
+    pub artifacts: Option<Vec<Arc<Artifact>>>,
 }
 
 /// Something an agent has made, such as a document.

@@ -1,6 +1,9 @@
 //! Whose a stored thing is.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ActionContext;
 
 /// Whose a stream or a session is. A store compares the whole of it; what belongs
 /// to another owner is not there.
@@ -20,6 +23,15 @@ impl Owner {
     /// The owner of what belongs to nobody in particular.
     pub fn nobody() -> Self {
         Self::default()
+    }
+
+    /// Whose the things of a caller are: its `auth.uid` within `tenant`.
+    pub fn of(caller: &ActionContext) -> Self {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(ToOwned::to_owned);
+        Self {
+            tenant: text(caller.get("tenant")),
+            principal: text(caller.auth().and_then(|auth| auth.get("uid"))),
+        }
     }
 
     /// This person or program.

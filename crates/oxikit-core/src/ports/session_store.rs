@@ -4,21 +4,28 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use oxikit_wire::{AgentFinishReason, SessionSnapshot, SnapshotStatus};
+use oxikit_wire::{AgentFinishReason, JsonObject, SessionSnapshot, SnapshotStatus};
 
 use super::{Owner, StoreError};
 use crate::Status;
 
-/// A snapshot may have so many bytes as JSON; a larger one is
-/// [`Full`](StoreError::Full).
+/// A snapshot may have so many bytes as JSON, its artifacts aside; a larger one is
+/// [`Full`](StoreError::Full), as are the others.
 pub const MAX_SNAPSHOT_BYTES: usize = 8 * 1024 * 1024;
+/// An artifact may have so many bytes as JSON.
+pub const MAX_ARTIFACT_BYTES: usize = 16 * 1024 * 1024;
+/// All that is kept of a session may have so many bytes. What snapshots share
+/// counts once.
+pub const MAX_SESSION_BYTES: usize = 64 * 1024 * 1024;
 
 /// Keeps the snapshots of agent sessions.
 ///
 /// The store owns identity, revisions and order; the caller owns status, times and
 /// the tree of parents. A store has no other policy: which snapshot may be resumed
 /// and when a pending one counts as expired is the agent's decision. A session is
-/// there as soon as it has a snapshot. A write is answered when it is durable.
+/// there as soon as it has a snapshot. A write is answered when it is durable, and
+/// costs what is new in it: what a snapshot has in common with its parent is kept
+/// once.
 ///
 /// Ids of sessions are any text that is not blank, chosen by clients; the same id
 /// under two owners names two sessions. What belongs to another owner is not there.
@@ -51,7 +58,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// transaction fails with [`Fenced`](StoreError::Fenced) if another writer has
     /// got the session's lease since, however long ago this one's ran out; without
     /// one, nothing is asked. A store that retries calls `update` again: it must
-    /// have no side effects. Ids inside of the snapshot are set by the store.
+    /// have no side effects. Ids inside of the snapshot, also that of the session in
+    /// its state, are set by the store.
     async fn save(
         &self,
         write: SnapshotWrite<'_>,
@@ -63,15 +71,20 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     async fn changed(&self, owner: &Owner, snapshot: &str, revision: u64)
     -> Result<(), StoreError>;
 
-    /// Takes the right to write the session, for as long as `ttl`. The session
-    /// need not be there yet. [`Conflict`](StoreError::Conflict) while another
-    /// writer has it. Each lease of a session has a greater number than all before.
-    async fn lease(&self, owner: &Owner, session: &str, ttl: Duration)
-    -> Result<Lease, StoreError>;
+    /// Takes the right to write the session. The session need not be there yet.
+    /// [`Conflict`](StoreError::Conflict) while another writer has it, unless it is
+    /// taken by force. Each lease of a session has a greater number than all before.
+    ///
+    /// A lease ends when it is released, when the process of its holder is known to
+    /// be gone, and when its holder has not renewed it for its `ttl`. Time is
+    /// measured by whoever wants it, from when it first saw the lease as it is: the
+    /// clock on the wall has no say, and a first attempt may be refused although
+    /// the lease has run out.
+    async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError>;
 
-    /// Extends the lease to `ttl` from now, also when it has run out but was not
-    /// given to another writer; [`Fenced`](StoreError::Fenced) if it was.
-    async fn renew(&self, owner: &Owner, lease: &Lease, ttl: Duration) -> Result<(), StoreError>;
+    /// Extends the lease by its `ttl`, also when it has run out but was not given to
+    /// another writer; [`Fenced`](StoreError::Fenced) if it was.
+    async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError>;
 
     /// Gives the lease back. Of a lease that is lost already, nothing happens.
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError>;
@@ -80,10 +93,22 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// session that is not written meanwhile.
     async fn list(&self, owner: &Owner, query: &SessionQuery) -> Result<SessionPage, StoreError>;
 
+    /// All snapshots of the session without their content, in the order of their
+    /// first writing. Empty if there is no such session.
+    async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError>;
+
     /// Removes the session, its snapshots and its lease; says whether it was there.
     /// Whoever waits for a change of one of its snapshots is woken, and a writer
     /// that has a lease of it is fenced.
     async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError>;
+
+    /// Removes what need not be kept any longer, of all owners; see [`Retention`].
+    async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError>;
+
+    /// Work of this agent that has lost its process, of all owners: snapshots that
+    /// were written with [`work`](SnapshotWrite::work) and whose session nobody has
+    /// a lease of. Whoever goes on with it takes the lease first.
+    async fn stalled(&self, agent: &str, limit: usize) -> Result<Vec<StalledWork>, StoreError>;
 }
 
 /// Makes the new row of the old one. `None` leaves it as it is; a status refuses
@@ -104,13 +129,30 @@ pub struct SnapshotWrite<'a> {
     pub snapshot: &'a str,
     /// The writer's lease, if the write is part of a turn.
     pub lease: Option<&'a Lease>,
+    /// Whether the lease is given back with this write.
+    pub releases: bool,
+    /// Notes on the session, in place of those before; `None` leaves them.
+    pub metadata: Option<&'a JsonObject>,
+    /// What it takes to start the work behind a pending snapshot again, as JSON.
+    /// Kept with the row until a write without it.
+    pub work: Option<&'a str>,
+}
+
+impl<'a> SnapshotWrite<'a> {
+    /// A write outside of any turn.
+    pub fn new(owner: &'a Owner, agent: &'a str, session: &'a str, snapshot: &'a str) -> Self {
+        let (lease, releases, metadata, work) = (None, false, None, None);
+        Self { owner, agent, session, snapshot, lease, releases, metadata, work }
+    }
 }
 
 /// A snapshot and how often its row has been written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSnapshot {
-    /// Grows with every write of the row, from 1.
+    /// Another one after every write of the row, and greater; never 0.
     pub revision: u64,
+    /// The agent it belongs to, if the store knows.
+    pub agent: Option<String>,
     /// The snapshot.
     pub snapshot: SessionSnapshot,
 }
@@ -122,6 +164,24 @@ pub struct Lease {
     pub session: String,
     /// The fencing number.
     pub fence: u64,
+    /// How long it lasts without being renewed.
+    pub ttl: Duration,
+}
+
+/// How a lease is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Term {
+    /// How long it lasts without being renewed.
+    pub ttl: Duration,
+    /// Whether it is taken from whoever has it.
+    pub by_force: bool,
+}
+
+impl Term {
+    /// A lease that is taken when it is free.
+    pub fn of(ttl: Duration) -> Self {
+        Self { ttl, by_force: false }
+    }
 }
 
 /// Which sessions to list.
@@ -178,4 +238,59 @@ pub struct SessionSummary {
     pub messages: usize,
     /// Whether the newest completed snapshot has artifacts.
     pub has_artifacts: bool,
+    /// Notes on the session.
+    pub metadata: Option<JsonObject>,
+}
+
+/// A snapshot without its content.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SnapshotNode {
+    /// The snapshot.
+    pub snapshot: String,
+    /// The one that its turn went on from.
+    pub parent: Option<String>,
+    /// When it was first written.
+    pub created_at: String,
+    /// How far its turn is.
+    pub status: Option<SnapshotStatus>,
+    /// Why its turn ended.
+    pub finish_reason: Option<AgentFinishReason>,
+    /// How many messages it has.
+    pub messages: usize,
+}
+
+/// What is kept. Everything, unless something is said.
+///
+/// A snapshot from which a branch goes on may go; the branch stays whole. The last
+/// snapshot of every branch stays as long as its session, as does a pending one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Retention {
+    /// Sessions that have not been written for so long are removed.
+    pub max_age: Option<Duration>,
+    /// So many snapshots of a session are kept, the newest.
+    pub max_snapshots: Option<usize>,
+    /// If all sessions together have more bytes, those written longest ago go.
+    pub max_bytes: Option<u64>,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Whole sessions.
+    pub sessions: u64,
+    /// Snapshots of sessions that are kept.
+    pub snapshots: u64,
+}
+
+/// Work that has lost its process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StalledWork {
+    /// Whose it is.
+    pub owner: Owner,
+    /// The session.
+    pub session: String,
+    /// The pending snapshot.
+    pub snapshot: String,
+    /// What it takes to start it again.
+    pub work: String,
 }

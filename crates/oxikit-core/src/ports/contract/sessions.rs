@@ -11,7 +11,7 @@ use oxikit_wire::{
 use super::{failed, kept};
 use crate::Status;
 use crate::ports::{
-    Lease, MAX_SNAPSHOT_BYTES, Owner, SessionQuery, SessionStore, SnapshotWrite, StoreError,
+    Lease, MAX_SNAPSHOT_BYTES, Owner, SessionQuery, SessionStore, SnapshotWrite, StoreError, Term,
 };
 
 /// Runs the suite on a store without sessions.
@@ -29,7 +29,7 @@ pub async fn session_store(store: Arc<dyn SessionStore>) {
     what_is_too_large_is_refused(&*store).await;
 }
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Term = Term { ttl: Duration::from_secs(60), by_force: false };
 
 /// Where a test writes.
 #[derive(Clone)]
@@ -46,7 +46,10 @@ fn place(session: &'static str) -> Place {
 impl Place {
     fn write<'a>(&'a self, snapshot: &'a str) -> SnapshotWrite<'a> {
         let Self { owner, session, lease } = self;
-        SnapshotWrite { owner, agent: "helper", session, snapshot, lease: lease.as_ref() }
+        SnapshotWrite {
+            lease: lease.as_ref(),
+            ..SnapshotWrite::new(owner, "helper", session, snapshot)
+        }
     }
 
     async fn put(
@@ -85,6 +88,8 @@ async fn rows_are_written_whole_and_counted(store: &dyn SessionStore) {
     }
     // Ids are the store's.
     expected.session_id = Some(here.session.to_owned());
+    let state = expected.state.get_or_insert_default();
+    state.session_id = Some(here.session.to_owned());
     let found = kept("get", store.get(&here.owner, "rows-1").await).expect("it was saved");
     assert_eq!((found.revision, found.snapshot), (3, expected), "what was saved comes back whole");
 }
@@ -121,7 +126,7 @@ async fn no_update_is_lost(store: Arc<dyn SessionStore>) {
                 let add_one = |row: Option<&SessionSnapshot>| {
                     let count = row.and_then(|row| row.state.as_ref()?.custom.as_ref()?.as_u64());
                     let mut row = snapshot("atomic-1", None, 1);
-                    let custom = Some((count.unwrap_or(0) + 1).into());
+                    let custom = Some(Arc::new((count.unwrap_or(0) + 1).into()));
                     row.state = Some(SessionState { custom, ..SessionState::default() });
                     Ok(Some(row))
                 };
@@ -136,7 +141,7 @@ async fn no_update_is_lost(store: Arc<dyn SessionStore>) {
     futures_util::future::join_all(writers).await;
     let found = kept("get", store.get(&Owner::nobody(), "atomic-1").await).expect("it was saved");
     let custom = found.snapshot.state.and_then(|state| state.custom);
-    assert_eq!(custom, Some((WRITERS * WRITES).into()), "no update is lost");
+    assert_eq!(custom.as_deref(), Some(&(WRITERS * WRITES).into()), "no update is lost");
     assert_eq!(found.revision, WRITERS * WRITES);
 }
 
@@ -187,7 +192,7 @@ async fn what_is_not_ones_own_is_not_there(store: &dyn SessionStore) {
         kept("release", store.release(&owner, own).await);
     }
     assert!(kept("get", store.get(&ada.owner, "owner-1").await).is_some());
-    kept("renew", store.renew(&ada.owner, &lease, LONG).await);
+    kept("renew", store.renew(&ada.owner, &lease).await);
     kept("release", store.release(&ada.owner, lease).await);
 }
 
@@ -197,13 +202,13 @@ async fn one_writer_a_session(store: &dyn SessionStore) {
     let error = failed("a lease is one writer's", store.lease(&owner, session, LONG).await);
     assert!(matches!(error, StoreError::Conflict(_)), "{error}");
     kept("another session is free", store.lease(&owner, "contract-lease-2", LONG).await);
-    kept("renew", store.renew(&owner, &first, LONG).await);
+    kept("renew", store.renew(&owner, &first).await);
     kept("release", store.release(&owner, first.clone()).await);
     kept("release again", store.release(&owner, first.clone()).await);
     let second = kept("a free lease is given again", store.lease(&owner, session, LONG).await);
     assert!(second.fence > first.fence, "with a greater number");
     kept("release of a lost one", store.release(&owner, first.clone()).await);
-    let error = failed("a lost lease stays lost", store.renew(&owner, &first, LONG).await);
+    let error = failed("a lost lease stays lost", store.renew(&owner, &first).await);
     assert!(matches!(error, StoreError::Fenced(_)), "{error}");
     let error = failed("and does not free the new one", store.lease(&owner, session, LONG).await);
     assert!(matches!(error, StoreError::Conflict(_)), "{error}");
@@ -213,7 +218,7 @@ async fn a_lost_lease_cannot_write(store: &dyn SessionStore) {
     let session = "contract-fence";
     let owner = Owner::nobody();
     let short = Duration::from_millis(20);
-    let lease = kept("lease", store.lease(&owner, session, short).await);
+    let lease = kept("lease", store.lease(&owner, session, Term::of(short)).await);
     let frozen = Place { lease: Some(lease), ..place(session) };
     kept("save", frozen.put(store, snapshot("fence-1", None, 1)).await);
     // The holder sleeps; another writer gets the lease as soon as it has run out.
@@ -277,7 +282,7 @@ async fn lists_have_pages_and_filters(store: &dyn SessionStore) {
             3 => row.finish_reason = Some(AgentFinishReason::Interrupted),
             _ => {
                 let state = row.state.get_or_insert_default();
-                state.artifacts = Some(vec![Artifact::default()]);
+                state.artifacts = Some(vec![Arc::new(Artifact::default())]);
             }
         }
         let agent = if second == 5 { "other" } else { "helper" };

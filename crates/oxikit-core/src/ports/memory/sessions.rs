@@ -1,23 +1,20 @@
 //! Sessions that are gone with the process.
 
+use async_trait::async_trait;
+use oxikit_wire::{AgentFinishReason, JsonObject, SessionSnapshot, SnapshotStatus};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Mutex;
-use std::time::Duration;
-
-use async_trait::async_trait;
-use oxikit_wire::{AgentFinishReason, SessionSnapshot, SnapshotStatus};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::lock;
 use crate::ports::{
-    Lease, MAX_SNAPSHOT_BYTES, Owner, SessionPage, SessionQuery, SessionStore, SessionSummary,
-    SnapshotWrite, StoreError, StoredSnapshot, Update,
+    Lease, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, Owner, Pruned, Retention, SessionPage,
+    SessionQuery, SessionStore, SessionSummary, SnapshotNode, SnapshotWrite, StalledWork,
+    StoreError, StoredSnapshot, Term, Update,
 };
 
-/// A session may have so many bytes of snapshots.
-const MAX_SESSION_BYTES: usize = 64 * 1024 * 1024;
 /// From so many leases on, those that have run out are forgotten.
 const MAX_LEASES: usize = 10_000;
 
@@ -43,12 +40,15 @@ struct Session {
     agent: String,
     /// In the order of their first writing.
     rows: Vec<Row>,
+    metadata: Option<JsonObject>,
     /// When it was last written.
     written: u64,
+    written_at: Instant,
 }
 
 struct Row {
     stored: StoredSnapshot,
+    work: Option<String>,
     bytes: usize,
 }
 
@@ -85,7 +85,7 @@ impl Tables {
         write: SnapshotWrite<'_>,
         update: Update<'_>,
     ) -> Result<Option<u64>, StoreError> {
-        let SnapshotWrite { owner, agent, session, snapshot: id, lease } = write;
+        let SnapshotWrite { owner, agent, session, snapshot: id, lease, .. } = write;
         if let Some(lease) = lease {
             self.check_fence(owner, lease)?;
         }
@@ -97,6 +97,9 @@ impl Tables {
         let updated = update(former.map(|stored| &stored.snapshot)).map_err(StoreError::Refused)?;
         let Some(mut snapshot) = updated else { return Ok(None) };
         session.clone_into(snapshot.session_id.get_or_insert_default());
+        if let Some(state) = &mut snapshot.state {
+            session.clone_into(state.session_id.get_or_insert_default());
+        }
         id.clone_into(&mut snapshot.snapshot_id);
         let bytes = serde_json::to_vec(&snapshot)
             .map_err(|error| StoreError::Damaged(id.to_owned(), Box::new(error)))?
@@ -106,19 +109,34 @@ impl Tables {
         }
         let revision = former.map_or(0, |stored| stored.revision) + 1;
         let now = self.tick();
-        let new = || Session { agent: agent.to_owned(), rows: Vec::new(), written: now };
+        let new = || Session {
+            agent: agent.to_owned(),
+            rows: Vec::new(),
+            metadata: None,
+            written: now,
+            written_at: Instant::now(),
+        };
         let stored = self.sessions.entry(key(owner, session)).or_insert_with(new);
         let others = stored.rows.iter().filter(|row| row.stored.snapshot.snapshot_id != id);
         if others.map(|row| row.bytes).sum::<usize>() + bytes > MAX_SESSION_BYTES {
             return Err(full("the session's history is too large"));
         }
-        let row = Row { stored: StoredSnapshot { revision, snapshot }, bytes };
+        let agent = Some(stored.agent.clone());
+        let work = write.work.map(ToOwned::to_owned);
+        let row = Row { stored: StoredSnapshot { revision, agent, snapshot }, work, bytes };
         match stored.rows.iter_mut().find(|row| row.stored.snapshot.snapshot_id == id) {
             Some(former) => *former = row,
             None => stored.rows.push(row),
         }
         stored.written = now;
+        stored.written_at = Instant::now();
+        if let Some(metadata) = write.metadata {
+            stored.metadata = Some(metadata.clone());
+        }
         self.snapshots.insert(key(owner, id), session.to_owned());
+        if write.releases {
+            self.leases.remove(&key(owner, session));
+        }
         self.written.send_replace(now);
         Ok(Some(revision))
     }
@@ -159,6 +177,7 @@ impl Session {
             has_artifacts: state
                 .and_then(|state| state.artifacts.as_ref())
                 .is_some_and(|artifacts| !artifacts.is_empty()),
+            metadata: self.metadata.clone(),
         })
     }
 }
@@ -208,16 +227,11 @@ impl SessionStore for MemorySessions {
         Ok(())
     }
 
-    async fn lease(
-        &self,
-        owner: &Owner,
-        session: &str,
-        ttl: Duration,
-    ) -> Result<Lease, StoreError> {
+    async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
         let mut tables = lock(&self.0);
         let now = Instant::now();
         let held = tables.leases.get(&key(owner, session));
-        if held.is_some_and(|held| held.until > now) {
+        if !term.by_force && held.is_some_and(|held| held.until > now) {
             return Err(StoreError::Conflict(session.to_owned()));
         }
         if tables.leases.len() >= MAX_LEASES {
@@ -225,14 +239,14 @@ impl SessionStore for MemorySessions {
             tables.leases.retain(|_, held| held.until > now);
         }
         let fence = tables.tick();
-        tables.leases.insert(key(owner, session), Held { fence, until: now + ttl });
-        Ok(Lease { session: session.to_owned(), fence })
+        tables.leases.insert(key(owner, session), Held { fence, until: now + term.ttl });
+        Ok(Lease { session: session.to_owned(), fence, ttl: term.ttl })
     }
 
-    async fn renew(&self, owner: &Owner, lease: &Lease, ttl: Duration) -> Result<(), StoreError> {
+    async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
         let mut tables = lock(&self.0);
         tables.check_fence(owner, lease)?;
-        let held = Held { fence: lease.fence, until: Instant::now() + ttl };
+        let held = Held { fence: lease.fence, until: Instant::now() + lease.ttl };
         tables.leases.insert(key(owner, &lease.session), held);
         Ok(())
     }
@@ -281,6 +295,47 @@ impl SessionStore for MemorySessions {
         let now = tables.tick();
         tables.written.send_replace(now);
         Ok(removed.is_some())
+    }
+
+    async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError> {
+        let tables = lock(&self.0);
+        let rows = tables.sessions.get(&key(owner, session)).map(|session| &session.rows);
+        Ok(rows.into_iter().flatten().map(|row| node(&row.stored.snapshot)).collect())
+    }
+
+    async fn prune(&self, _retention: &Retention) -> Result<Pruned, StoreError> {
+        Ok(Pruned::default())
+    }
+
+    async fn stalled(&self, agent: &str, limit: usize) -> Result<Vec<StalledWork>, StoreError> {
+        let tables = lock(&self.0);
+        let now = Instant::now();
+        let is_free = |key: &Key| tables.leases.get(key).is_none_or(|held| held.until <= now);
+        let sessions = tables.sessions.iter().filter(|(_, session)| session.agent == agent);
+        let rows = sessions
+            .filter(|(key, _)| is_free(key))
+            .flat_map(|(key, session)| session.rows.iter().map(move |row| (key, row)));
+        let stalled = rows.filter_map(|((owner, session), row)| {
+            Some(StalledWork {
+                owner: owner.clone(),
+                session: session.clone(),
+                snapshot: row.stored.snapshot.snapshot_id.clone(),
+                work: row.work.clone()?,
+            })
+        });
+        Ok(stalled.take(limit).collect())
+    }
+}
+
+fn node(snapshot: &SessionSnapshot) -> SnapshotNode {
+    let messages = snapshot.state.as_ref().and_then(|state| state.messages.as_ref());
+    SnapshotNode {
+        snapshot: snapshot.snapshot_id.clone(),
+        parent: snapshot.parent_id.clone(),
+        created_at: snapshot.created_at.clone(),
+        status: snapshot.status,
+        finish_reason: snapshot.finish_reason,
+        messages: messages.map_or(0, Vec::len),
     }
 }
 
