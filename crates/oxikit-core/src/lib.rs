@@ -47,6 +47,7 @@ mod emitter;
 mod execution;
 mod handler;
 mod inputs;
+pub mod json_patch;
 mod kind;
 mod payload;
 pub mod ports;

@@ -4,6 +4,7 @@
 mod bidi;
 mod calls;
 mod cancellation;
+mod json_patch;
 mod nesting;
 mod panics;
 mod payloads;
@@ -14,5 +15,6 @@ mod refusals;
 mod registry;
 mod schemas;
 mod spans;
+mod specification;
 mod status;
 mod streams;

@@ -1,7 +1,5 @@
 //! Traces, compared with what official runtimes record.
 
-use std::path::{Path, PathBuf};
-
 use oxikit_core::{
     Action, ActionContext, ActionKind, Call, Context, Emitter, Inputs, Payload, Registry,
     SpanStatus, Status, Step, StepKind,
@@ -10,17 +8,11 @@ use oxikit_wire::JsonObject;
 use serde_json::{Value, json};
 
 use crate::recorder::Recorder;
+use crate::specification;
 
 /// The attributes of a span, as recorded in a file of the specification.
 fn recorded(file: &str, name: &str) -> Option<Value> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let spec = std::env::var_os("OXIKIT_SPEC").map_or_else(beside_workspace, PathBuf::from);
-    let path = spec.join("wire/telemetry").join(file);
-    let Ok(text) = std::fs::read(&path) else {
-        eprintln!("not compared with {}: it is not there", path.display());
-        return None;
-    };
-    let trace: Value = serde_json::from_slice(&text).unwrap();
+    let trace = specification::recorded(&format!("telemetry/{file}"))?;
     let spans = trace["spans"].as_object().unwrap();
     let span = spans.values().find(|span| span["displayName"] == name).unwrap();
     Some(span["attributes"].clone())
