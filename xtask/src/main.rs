@@ -11,6 +11,7 @@ mod invariants;
 mod licences;
 mod metadata;
 mod papers;
+mod services;
 mod test;
 mod tools;
 
@@ -35,6 +36,10 @@ The chores of this repository.
         The servers, beside a Rust floor, Genkit JS and Genkit Python. --long adds
         10,000 idle streams and a million requests; --docs writes docs/benchmarks.md
         and its picture.
+  cargo xtask postgres [command…]
+        A PostgreSQL server for tests: with a command while that runs, its address in
+        OXIKIT_TEST_POSTGRES; else until standard input ends, where it is told to
+        start, stop, crash, freeze and thaw.
   cargo xtask invariants
         The promises of ARCHITECTURE.md that a machine can check.
   cargo xtask licences
@@ -45,8 +50,8 @@ The chores of this repository.
 Under CI=true nothing may be skipped. CARGO_TARGET_DIR is honoured.";
 
 /// The names that the README may tell people to type.
-pub(crate) const COMMANDS: [&str; 7] =
-    ["test", "conformance", "interop", "bench", "invariants", "licences", "build-time"];
+pub(crate) const COMMANDS: [&str; 8] =
+    ["test", "conformance", "interop", "bench", "postgres", "invariants", "licences", "build-time"];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -73,6 +78,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         "conformance" => conformance::run(rest).map(drop)?,
         "interop" => interop::run(rest).map(drop)?,
         "bench" => bench::run(rest)?,
+        "postgres" => services::run(rest)?,
         "invariants" => invariants::run().map(print)?,
         "licences" => licences::run().map(print)?,
         "build-time" => build_time::run()?,

@@ -1,11 +1,13 @@
 //! `cargo xtask test`: all that must hold before a change is merged.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{conformance, examples, interop, invariants, licences, metadata, papers, tools};
+use crate::{
+    conformance, examples, interop, invariants, licences, metadata, papers, services, tools,
+};
 
 /// One thing that must hold.
 struct Step {
@@ -192,11 +194,22 @@ fn build() -> Result<Verdict> {
 }
 
 fn tests() -> Result<Verdict> {
-    count_tests("test --workspace --all-targets --no-fail-fast")
+    let mut command = tools::cargo("test --workspace --all-targets --no-fail-fast".split(' '));
+    let postgres = services::postgres();
+    match &postgres {
+        Ok(server) => services::hand_over(&mut command, server)?,
+        Err(why) => println!("without PostgreSQL: {why:#}"),
+    }
+    let count = count_tests(&mut command)?;
+    Ok(match postgres {
+        Ok(_) => Passed(count),
+        Err(why) => Skipped(format!("{count}, none of them on PostgreSQL: {why:#}")),
+    })
 }
 
 fn doc_tests() -> Result<Verdict> {
-    count_tests("test --workspace --doc --no-fail-fast")
+    let mut command = tools::cargo("test --workspace --doc --no-fail-fast".split(' '));
+    count_tests(&mut command).map(Passed)
 }
 
 fn docs() -> Result<Verdict> {
@@ -223,14 +236,13 @@ fn cargo(args: &str) -> Result<Verdict> {
     Ok(Passed(String::new()))
 }
 
-fn count_tests(args: &str) -> Result<Verdict> {
-    let mut command = tools::cargo(args.split(' '));
-    let (status, output) = tools::tee(&mut command, tools::LONG)?;
+fn count_tests(command: &mut Command) -> Result<String> {
+    let (status, output) = tools::tee(command, tools::LONG)?;
     let count = Count::of(&output);
     if !status.success() {
         bail!("{count}");
     }
-    Ok(Passed(count.to_string()))
+    Ok(count.to_string())
 }
 
 /// What the test programs report in their last lines.

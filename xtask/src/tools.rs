@@ -124,7 +124,8 @@ fn stop(pid: u32) {
     _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
 }
 
-fn children(pid: u32) -> Vec<u32> {
+/// The processes that this one has started.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let list = std::fs::read_to_string(path).unwrap_or_default();
     list.split_whitespace().filter_map(|id| id.parse().ok()).collect()

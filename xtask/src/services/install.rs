@@ -1,0 +1,83 @@
+//! Where PostgreSQL's programs are, and how they come there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::tools;
+
+/// Debian keeps the programs of each version in a folder of its own here.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// The folder that has `initdb` and `postgres`; installs them if they are missing
+/// and this is possible.
+pub(super) fn programs() -> Result<PathBuf> {
+    if let Some(found) = find() {
+        return Ok(found);
+    }
+    install()?;
+    find().context("the package `postgresql` is installed and has no `initdb`")
+}
+
+fn find() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    dirs.extend(debian_versions());
+    dirs.into_iter().find(|dir| ["initdb", "postgres"].iter().all(|name| dir.join(name).is_file()))
+}
+
+/// The newest first.
+fn debian_versions() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
+    let version = |dir: &PathBuf| {
+        dir.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<u32>().ok())
+    };
+    let mut dirs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    dirs.sort_by_key(|dir| std::cmp::Reverse(version(dir)));
+    dirs.into_iter().map(|dir| dir.join("bin")).collect()
+}
+
+fn install() -> Result<()> {
+    if !Path::new("/usr/bin/apt-get").exists() || !is_root()? {
+        bail!(
+            "PostgreSQL is not installed: run `sudo apt-get install postgresql`, or put the \
+             folder with its `initdb` and `postgres` into PATH"
+        );
+    }
+    for args in ["update --quiet", "install --quiet --yes --no-install-recommends postgresql"] {
+        let mut command = Command::new("apt-get");
+        command.args(args.split(' ')).env("DEBIAN_FRONTEND", "noninteractive");
+        tools::run(&mut command).context("PostgreSQL is missing and cannot be installed")?;
+    }
+    Ok(())
+}
+
+/// A user and its group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct User {
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+}
+
+/// PostgreSQL does not run as root: root starts it as the package's own user, or
+/// else as `nobody`. Anybody else starts it as themselves.
+pub(super) fn unprivileged() -> Result<Option<User>> {
+    if !is_root()? {
+        return Ok(None);
+    }
+    let user = user("postgres").or_else(|_| user("nobody"));
+    user.map(Some).context("PostgreSQL does not run as root, and there is no other user")
+}
+
+fn is_root() -> Result<bool> {
+    Ok(number(&["-u"])? == 0)
+}
+
+fn user(name: &str) -> Result<User> {
+    Ok(User { uid: number(&["-u", name])?, gid: number(&["-g", name])? })
+}
+
+fn number(args: &[&str]) -> Result<u32> {
+    Ok(tools::read(Command::new("id").args(args))?.trim().parse()?)
+}
