@@ -1,0 +1,183 @@
+//! What a write adds to what is stored.
+
+use std::sync::Arc;
+
+use oxikit_core::ports::{MAX_ARTIFACT_BYTES, MAX_SNAPSHOT_BYTES, StoreError};
+use oxikit_wire::{Artifact, Message, SessionSnapshot, SessionState};
+
+use crate::documents::NewCustom;
+use crate::known::{Head, Known};
+
+/// A snapshot on its way into the tables: its small columns, and of its content
+/// only what the snapshot it is compared with does not have.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) head: Head,
+    pub(crate) has_state: bool,
+    pub(crate) messages: Option<NewMessages>,
+    pub(crate) custom: Option<NewCustom>,
+    pub(crate) artifacts: Option<Vec<NewArtifact>>,
+}
+
+/// Messages: those that are kept, then those that are added.
+#[derive(Debug, PartialEq)]
+pub(crate) struct NewMessages {
+    pub(crate) kept: Kept,
+    /// JSON of each.
+    pub(crate) added: Vec<String>,
+    /// Bytes of all of them.
+    pub(crate) bytes: i64,
+}
+
+/// The first messages of a stored segment. If the segment ends there, it may grow;
+/// else a new one goes on from there.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Kept {
+    /// Means nothing if nothing is kept.
+    pub(crate) segment: i64,
+    pub(crate) length: i64,
+}
+
+/// One artifact.
+#[derive(Debug, PartialEq)]
+pub(crate) enum NewArtifact {
+    /// The document that is there already.
+    Same(i64),
+    /// Its JSON.
+    New(String),
+}
+
+impl Draft {
+    /// What is new in a snapshot against `base`: its own row as it was, or else the
+    /// snapshot that its turn went on from.
+    pub(crate) fn new(
+        snapshot: &SessionSnapshot,
+        base: Option<&Known>,
+    ) -> Result<Self, StoreError> {
+        let damaged = |error: serde_json::Error| {
+            StoreError::Damaged(snapshot.snapshot_id.clone(), Box::new(error))
+        };
+        let draft = Self::compare(snapshot, base).map_err(damaged)?;
+        let full = |why| Err(StoreError::Full(snapshot.snapshot_id.clone(), why));
+        if draft.snapshot_bytes() > MAX_SNAPSHOT_BYTES {
+            return full("the snapshot is too large");
+        }
+        let mut new = draft.artifacts.iter().flatten();
+        let is_large = |artifact: &NewArtifact| matches!(artifact, NewArtifact::New(json) if json.len() > MAX_ARTIFACT_BYTES);
+        if new.any(is_large) {
+            return full("an artifact is too large");
+        }
+        Ok(draft)
+    }
+
+    fn compare(
+        snapshot: &SessionSnapshot,
+        base: Option<&Known>,
+    ) -> Result<Self, serde_json::Error> {
+        let head = Head::of(snapshot)?;
+        let Some(state) = &snapshot.state else {
+            return Ok(Self {
+                head,
+                has_state: false,
+                messages: None,
+                custom: None,
+                artifacts: None,
+            });
+        };
+        let before = base.and_then(|known| known.stored.snapshot.state.as_ref());
+        let custom = |custom| {
+            let base = base.and_then(|known| known.content.custom);
+            let before = before.and_then(|state| state.custom.as_ref());
+            NewCustom::new(custom, base.zip(before))
+        };
+        Ok(Self {
+            head,
+            has_state: true,
+            messages: state.messages.as_ref().map(|all| messages(all, base)).transpose()?,
+            custom: state.custom.as_ref().map(custom).transpose()?,
+            artifacts: state.artifacts.as_ref().map(|all| artifacts(all, base)).transpose()?,
+        })
+    }
+
+    /// Bytes of the snapshot as JSON, its artifacts aside.
+    fn snapshot_bytes(&self) -> usize {
+        let messages = self.messages.as_ref().map_or(0, |messages| messages.bytes);
+        let custom = self.custom.as_ref().map_or(0, NewCustom::bytes);
+        self.head.bytes() + usize::try_from(messages + custom).unwrap_or(usize::MAX)
+    }
+
+    /// How many messages the snapshot has.
+    pub(crate) fn length(&self) -> i64 {
+        let length = |messages: &NewMessages| messages.kept.length + messages.added.len() as i64;
+        self.messages.as_ref().map_or(0, length)
+    }
+
+    /// Bytes that the write adds besides the row itself.
+    pub(crate) fn added_bytes(&self) -> i64 {
+        let messages = self.messages.iter().flat_map(|messages| &messages.added).map(String::len);
+        let custom = self.custom.iter().map(|custom| match custom {
+            NewCustom::Same(_) => 0,
+            NewCustom::Whole(text) | NewCustom::Patch { patch: text, .. } => text.len(),
+        });
+        let artifacts = self.artifacts.iter().flatten().map(|artifact| match artifact {
+            NewArtifact::Same(_) => 0,
+            NewArtifact::New(json) => json.len(),
+        });
+        messages.chain(custom).chain(artifacts).sum::<usize>() as i64
+    }
+}
+
+fn messages(
+    messages: &[Arc<Message>],
+    base: Option<&Known>,
+) -> Result<NewMessages, serde_json::Error> {
+    let stored = base.and_then(|known| {
+        let state = known.stored.snapshot.state.as_ref()?;
+        Some((known.content.messages?, state.messages.as_deref()?))
+    });
+    let (kept, mut bytes) = match stored {
+        Some((stored, before)) => {
+            let length = common(messages, before);
+            let bytes = if length == before.len() {
+                stored.bytes
+            } else {
+                // Rare: a fork, or a history that was written anew.
+                json_bytes(&messages[..length])?
+            };
+            (Kept { segment: stored.segment, length: length as i64 }, bytes)
+        }
+        None => (Kept::default(), 0),
+    };
+    let added = &messages[usize::try_from(kept.length).unwrap_or_default()..];
+    let added = added.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    bytes += added.iter().map(String::len).sum::<usize>() as i64;
+    Ok(NewMessages { kept, added, bytes })
+}
+
+/// How many messages both begin with. Those of a session are shared, so that this
+/// seldom looks into one.
+fn common(messages: &[Arc<Message>], before: &[Arc<Message>]) -> usize {
+    let is_same =
+        |(one, other): &(&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(one, other) || one == other;
+    messages.iter().zip(before).take_while(is_same).count()
+}
+
+fn json_bytes(messages: &[Arc<Message>]) -> Result<i64, serde_json::Error> {
+    messages.iter().map(|message| Ok(serde_json::to_string(message)?.len() as i64)).sum()
+}
+
+fn artifacts(
+    artifacts: &[Arc<Artifact>],
+    base: Option<&Known>,
+) -> Result<Vec<NewArtifact>, serde_json::Error> {
+    let before = base.and_then(|known| known.stored.snapshot.state.as_ref());
+    let before = before.and_then(|state: &SessionState| state.artifacts.as_deref()).unwrap_or(&[]);
+    let documents = base.and_then(|known| known.content.artifacts.as_deref()).unwrap_or(&[]);
+    let stored = |artifact: &Arc<Artifact>| {
+        let mut pairs = before.iter().zip(documents);
+        let found = pairs.find(|(other, _)| Arc::ptr_eq(other, artifact) || *other == artifact);
+        found.map(|(_, document)| NewArtifact::Same(*document))
+    };
+    let new = |artifact| Ok(NewArtifact::New(serde_json::to_string(artifact)?));
+    artifacts.iter().map(|artifact| stored(artifact).map_or_else(|| new(artifact), Ok)).collect()
+}

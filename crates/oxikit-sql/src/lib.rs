@@ -1,0 +1,16 @@
+//! Agent sessions and durable streams in a SQL database: SQLite for one machine
+//! (feature `sqlite`, on by default), PostgreSQL for several (feature `postgres`).
+//!
+//! Both write what is new and nothing else. The messages of a session stand in
+//! *segments* that only grow: a snapshot is a segment and a length, a turn adds its
+//! messages to the end, a fork begins a segment that goes on from a place in
+//! another one. Custom state and artifacts are *documents* that never change: a
+//! snapshot that has the same as its parent names the same document, and a large
+//! custom state of which little has changed is stored as the change. Which is which
+//! is decided here, without a database; a back end puts it into its tables.
+
+mod cache;
+mod documents;
+mod draft;
+mod known;
+mod summary;

@@ -1,0 +1,4 @@
+//! The stores against the contracts of their ports, and what only a database can
+//! get wrong.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
