@@ -24,6 +24,7 @@ mod stream_store;
 
 #[cfg(feature = "contract")]
 pub mod contract;
+pub mod delta;
 pub mod memory;
 
 pub use error::StoreError;

@@ -59,7 +59,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// got the session's lease since, however long ago this one's ran out; without
     /// one, nothing is asked. A store that retries calls `update` again: it must
     /// have no side effects. Ids inside of the snapshot, also that of the session in
-    /// its state, are set by the store.
+    /// its state, are set by the store. An id that is taken by a snapshot of another
+    /// session is [`Exists`](StoreError::Exists).
     async fn save(
         &self,
         write: SnapshotWrite<'_>,
@@ -129,7 +130,7 @@ pub struct SnapshotWrite<'a> {
     pub snapshot: &'a str,
     /// The writer's lease, if the write is part of a turn.
     pub lease: Option<&'a Lease>,
-    /// Whether the lease is given back with this write.
+    /// Whether the lease is given back with this write, if something is written.
     pub releases: bool,
     /// Notes on the session, in place of those before; `None` leaves them.
     pub metadata: Option<&'a JsonObject>,

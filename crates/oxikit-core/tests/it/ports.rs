@@ -11,12 +11,14 @@ use oxikit_core::{Payload, Status, StatusCode};
 
 #[tokio::test(start_paused = true)]
 async fn memory_streams_keep_the_contract() {
-    contract::stream_store(Arc::new(MemoryStreams::default())).await;
+    let make = async || Arc::new(MemoryStreams::default()) as _;
+    contract::each("memory", contract::STREAM_STORE, make).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn memory_sessions_keep_the_contract() {
-    contract::session_store(Arc::new(MemorySessions::default())).await;
+    let make = async || Arc::new(MemorySessions::default()) as _;
+    contract::each("memory", contract::SESSION_STORE, make).await;
     assert_eq!(MemorySessions::default().name(), "memory");
 }
 

@@ -5,28 +5,28 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt;
 
-use super::kept;
+use super::{Case, cases, kept};
 use crate::ports::{Announcement, EventBus, Heard};
 
-/// Runs the suite. The subjects used begin with `contract.`.
-pub async fn event_bus(bus: Arc<dyn EventBus>) {
-    nobody_need_listen(&*bus).await;
-    all_subscribers_hear_in_order(&*bus).await;
-    a_slow_subscriber_is_told_and_hears_on(&*bus).await;
-}
+/// The promises of an [`EventBus`].
+pub const EVENT_BUS: &[Case<dyn EventBus>] = cases![
+    nobody_need_listen,
+    all_subscribers_hear_in_order,
+    a_slow_subscriber_is_told_and_hears_on,
+];
 
 fn announcement(sequence: u64) -> Announcement {
     Announcement { sequence, hint: Bytes::from(sequence.to_string()) }
 }
 
-async fn nobody_need_listen(bus: &dyn EventBus) {
+async fn nobody_need_listen(bus: Arc<dyn EventBus>) {
     kept("nobody need listen", bus.publish("contract.alone", announcement(1)).await);
     let gone = kept("subscribe", bus.subscribe("contract.alone").await);
     drop(gone);
     kept("nobody need listen any more", bus.publish("contract.alone", announcement(2)).await);
 }
 
-async fn all_subscribers_hear_in_order(bus: &dyn EventBus) {
+async fn all_subscribers_hear_in_order(bus: Arc<dyn EventBus>) {
     let mut one = kept("subscribe", bus.subscribe("contract.a").await);
     let mut two = kept("subscribe", bus.subscribe("contract.a").await);
     let mut other = kept("subscribe", bus.subscribe("contract.a.b").await);
@@ -44,7 +44,7 @@ async fn all_subscribers_hear_in_order(bus: &dyn EventBus) {
 }
 
 /// Announces more than any bus keeps; the publisher is not held up.
-async fn a_slow_subscriber_is_told_and_hears_on(bus: &dyn EventBus) {
+async fn a_slow_subscriber_is_told_and_hears_on(bus: Arc<dyn EventBus>) {
     let mut slow = kept("subscribe", bus.subscribe("contract.slow").await);
     const LAST: u64 = 100_000;
     for sequence in 1..=LAST {

@@ -1,49 +1,93 @@
 //! What every session store promises.
 
+mod content;
+mod leases;
+mod limits;
+mod lists;
+mod retention;
+mod rows;
+mod sharing;
+mod work;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-use oxikit_wire::{
-    AgentFinishReason, Artifact, Message, SessionSnapshot, SessionState, SnapshotStatus, StatusCode,
-};
+use oxikit_wire::{Message, SessionSnapshot, SessionState, SnapshotStatus};
 
-use super::{failed, kept};
-use crate::Status;
-use crate::ports::{
-    Lease, MAX_SNAPSHOT_BYTES, Owner, SessionQuery, SessionStore, SnapshotWrite, StoreError, Term,
-};
+use super::{Case, cases, failed, kept};
+use crate::ports::{Lease, Owner, SessionStore, SnapshotWrite, StoreError, Term};
 
-/// Runs the suite on a store without sessions.
-pub async fn session_store(store: Arc<dyn SessionStore>) {
-    rows_are_written_whole_and_counted(&*store).await;
-    an_update_may_skip_or_refuse(&*store).await;
-    no_update_is_lost(store.clone()).await;
-    the_latest_is_the_newest_leaf(&*store).await;
-    what_is_not_ones_own_is_not_there(&*store).await;
-    one_writer_a_session(&*store).await;
-    a_lost_lease_cannot_write(&*store).await;
-    changes_are_heard(store.clone()).await;
-    lists_have_pages_and_filters(&*store).await;
-    a_deleted_session_is_gone(store.clone()).await;
-    what_is_too_large_is_refused(&*store).await;
-}
+/// The promises of a [`SessionStore`].
+pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
+    rows::rows_are_written_whole_and_counted,
+    rows::an_update_may_skip_or_refuse,
+    rows::no_update_is_lost,
+    rows::writers_of_different_snapshots_do_not_disturb_each_other,
+    rows::changes_are_heard,
+    rows::what_is_not_ones_own_is_not_there,
+    rows::a_snapshot_stays_in_its_session,
+    rows::a_deleted_session_is_gone,
+    rows::a_write_and_a_deletion_do_not_mix,
+    leases::one_writer_a_session,
+    leases::a_lost_lease_cannot_write,
+    leases::a_lease_that_ran_out_is_good_until_another_has_it,
+    leases::a_renewed_lease_is_not_given_away,
+    leases::force_fences_the_former_holder,
+    leases::a_fence_is_checked_inside_of_the_write,
+    leases::a_lease_may_be_given_back_with_the_write,
+    leases::a_deletion_fences_the_writer,
+    content::ids_are_any_text_but_blank,
+    content::absent_null_and_empty_are_told_apart,
+    content::numbers_text_and_order_of_keys_are_kept,
+    content::the_agent_is_remembered,
+    content::notes_are_kept_until_replaced,
+    sharing::a_long_chain_reads_back_at_every_depth,
+    sharing::equal_content_need_not_be_the_same_object,
+    sharing::a_rewritten_history_reads_back,
+    sharing::a_fork_leaves_the_original_untouched,
+    sharing::a_row_may_shrink_and_its_children_stay_whole,
+    sharing::artifacts_are_shared_and_replaced,
+    lists::the_latest_is_the_newest_leaf,
+    lists::a_tree_tells_all_snapshots_in_order,
+    lists::lists_have_pages_and_filters,
+    lists::pages_hold_when_times_are_equal_and_sessions_are_written,
+    work::stalled_work_is_found_when_nobody_has_the_lease,
+    work::stalled_work_of_all_owners_is_found_and_limited,
+    limits::what_is_too_large_is_refused,
+    limits::what_is_shared_counts_once_and_a_session_has_an_end,
+    retention::old_sessions_go,
+    retention::old_snapshots_go_and_every_branch_stays_whole,
+    retention::the_oldest_sessions_make_room,
+];
+
+type Store = Arc<dyn SessionStore>;
 
 const LONG: Term = Term { ttl: Duration::from_secs(60), by_force: false };
 
-/// Where a test writes.
-#[derive(Clone)]
+/// Where a case writes.
+#[derive(Debug, Clone)]
 struct Place {
     owner: Owner,
-    session: &'static str,
+    session: String,
     lease: Option<Lease>,
 }
 
-fn place(session: &'static str) -> Place {
-    Place { owner: Owner::nobody(), session, lease: None }
+/// A session of nobody's.
+fn place(session: &str) -> Place {
+    Place { owner: Owner::nobody(), session: session.to_owned(), lease: None }
 }
 
 impl Place {
+    fn of(mut self, owner: Owner) -> Self {
+        self.owner = owner;
+        self
+    }
+
+    fn holding(mut self, lease: Lease) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
     fn write<'a>(&'a self, snapshot: &'a str) -> SnapshotWrite<'a> {
         let Self { owner, session, lease } = self;
         SnapshotWrite {
@@ -54,305 +98,105 @@ impl Place {
 
     async fn put(
         &self,
-        store: &dyn SessionStore,
-        snapshot: SessionSnapshot,
+        store: &Store,
+        snapshot: &SessionSnapshot,
     ) -> Result<Option<u64>, StoreError> {
-        store.save(self.write(&snapshot.snapshot_id), &|_| Ok(Some(snapshot.clone()))).await
+        let write = self.write(&snapshot.snapshot_id);
+        store.save(write, &|_| Ok(Some(snapshot.clone()))).await
+    }
+
+    /// Writes it; answers the revision.
+    async fn save(&self, store: &Store, snapshot: &SessionSnapshot) -> u64 {
+        kept("save", self.put(store, snapshot).await).expect("what is written has a revision")
+    }
+
+    async fn take(&self, store: &Store, term: Term) -> Result<Lease, StoreError> {
+        store.lease(&self.owner, &self.session, term).await
+    }
+
+    async fn get(&self, store: &Store, snapshot: &str) -> Option<SessionSnapshot> {
+        let found = kept("get", store.get(&self.owner, snapshot).await);
+        found.map(|found| found.snapshot)
+    }
+
+    async fn latest(&self, store: &Store) -> Option<String> {
+        let latest = kept("latest", store.latest(&self.owner, &self.session).await);
+        latest.map(|latest| latest.snapshot.snapshot_id)
+    }
+
+    async fn tree(&self, store: &Store) -> Vec<String> {
+        let tree = kept("tree", store.tree(&self.owner, &self.session).await);
+        tree.into_iter().map(|node| node.snapshot).collect()
+    }
+
+    /// What was written is there, to the letter.
+    async fn check(&self, store: &Store, written: &SessionSnapshot, promise: &str) {
+        let mut expected = written.clone();
+        // Ids are the store's.
+        expected.session_id = Some(self.session.clone());
+        if let Some(state) = &mut expected.state {
+            state.session_id = Some(self.session.clone());
+        }
+        let found = self.get(store, &written.snapshot_id).await;
+        let is_same = found.as_ref() == Some(&expected);
+        // The whole of both may have megabytes.
+        let found = found.map(|found| json(&found)).unwrap_or_default();
+        let length = found.len().min(2000);
+        assert!(is_same, "{promise}: `{}` is {}", written.snapshot_id, &found[..length]);
     }
 }
 
-/// A completed snapshot made at this second.
+fn json(snapshot: &SessionSnapshot) -> String {
+    serde_json::to_string(snapshot).expect("a snapshot is JSON")
+}
+
+/// A completed snapshot of one message, made at this second.
 fn snapshot(id: &str, parent: Option<&str>, second: u32) -> SessionSnapshot {
+    turn(id, parent, second, &[said("hello")])
+}
+
+/// A completed snapshot of these messages, made at this second.
+fn turn(id: &str, parent: Option<&str>, second: u32, messages: &[Arc<Message>]) -> SessionSnapshot {
+    let state = SessionState { messages: Some(messages.to_vec()), ..SessionState::default() };
     SessionSnapshot {
         snapshot_id: id.to_owned(),
         parent_id: parent.map(str::to_owned),
-        created_at: format!("2026-11-15T06:32:{second:02}.000Z"),
+        created_at: format!("2026-11-15T06:{:02}:{:02}.000Z", second / 60, second % 60),
         status: Some(SnapshotStatus::Completed),
-        state: Some(SessionState {
-            messages: Some(vec![Arc::new(Message::user("hello"))]),
-            ..SessionState::default()
-        }),
+        state: Some(state),
         ..SessionSnapshot::default()
     }
 }
 
-async fn rows_are_written_whole_and_counted(store: &dyn SessionStore) {
-    let here = place("contract-rows");
-    let found = kept("get", store.get(&here.owner, "rows-1").await);
-    assert_eq!(found, None, "nothing is there at first");
-    let mut expected = snapshot("rows-1", None, 1);
-    for revision in 1..=3 {
-        expected.updated_at = Some(format!("update {revision}"));
-        let saved = kept("save", here.put(store, expected.clone()).await);
-        assert_eq!(saved, Some(revision), "every write has the next revision");
-    }
-    // Ids are the store's.
-    expected.session_id = Some(here.session.to_owned());
-    let state = expected.state.get_or_insert_default();
-    state.session_id = Some(here.session.to_owned());
-    let found = kept("get", store.get(&here.owner, "rows-1").await).expect("it was saved");
-    assert_eq!((found.revision, found.snapshot), (3, expected), "what was saved comes back whole");
+fn said(text: impl Into<String>) -> Arc<Message> {
+    Arc::new(Message::user(text.into()))
 }
 
-async fn an_update_may_skip_or_refuse(store: &dyn SessionStore) {
-    let here = place("contract-skip");
-    let write = here.write("skip-1");
-    assert_eq!(kept("skip", store.save(write, &|_| Ok(None)).await), None, "nothing is written");
-    let refused = failed(
-        "an update may refuse",
-        store.save(write, &|_| Err(Status::failed_precondition("no"))).await,
-    );
-    assert_eq!(Status::from(refused).code(), StatusCode::FailedPrecondition);
-    assert_eq!(kept("get", store.get(&here.owner, "skip-1").await), None);
-    assert_eq!(kept("latest", store.latest(&here.owner, here.session).await), None);
-    kept("save", here.put(store, snapshot("skip-1", None, 1)).await);
-    let skip = |row: Option<&SessionSnapshot>| {
-        assert!(row.is_some(), "the update sees the row");
-        Ok(None)
-    };
-    assert_eq!(kept("skip", store.save(write, &skip).await), None);
-    let found = kept("get", store.get(&here.owner, "skip-1").await);
-    assert_eq!(found.map(|found| found.revision), Some(1), "a skipped write leaves the row");
-}
-
-async fn no_update_is_lost(store: Arc<dyn SessionStore>) {
-    const WRITERS: u64 = 8;
-    const WRITES: u64 = 25;
-    let writers = (0..WRITERS).map(|_| {
-        let store = store.clone();
-        async move {
-            let here = place("contract-atomic");
-            for _ in 0..WRITES {
-                let add_one = |row: Option<&SessionSnapshot>| {
-                    let count = row.and_then(|row| row.state.as_ref()?.custom.as_ref()?.as_u64());
-                    let mut row = snapshot("atomic-1", None, 1);
-                    let custom = Some(Arc::new((count.unwrap_or(0) + 1).into()));
-                    row.state = Some(SessionState { custom, ..SessionState::default() });
-                    Ok(Some(row))
-                };
-                // Optimistic stores may give up; the caller tries again.
-                while let Err(error) = store.save(here.write("atomic-1"), &add_one).await {
-                    assert!(matches!(error, StoreError::Conflict(_)), "{error}");
-                    tokio::task::yield_now().await;
-                }
-            }
-        }
-    });
-    futures_util::future::join_all(writers).await;
-    let found = kept("get", store.get(&Owner::nobody(), "atomic-1").await).expect("it was saved");
-    let custom = found.snapshot.state.and_then(|state| state.custom);
-    assert_eq!(custom.as_deref(), Some(&(WRITERS * WRITES).into()), "no update is lost");
-    assert_eq!(found.revision, WRITERS * WRITES);
-}
-
-async fn the_latest_is_the_newest_leaf(store: &dyn SessionStore) {
-    let here = place("contract-latest");
-    let check = async |expected: &str, promise: &str| {
-        let latest = kept("latest", store.latest(&here.owner, here.session).await);
-        let latest = latest.map(|latest| latest.snapshot.snapshot_id);
-        assert_eq!(latest.as_deref(), Some(expected), "{promise}");
-    };
-    kept("save", here.put(store, snapshot("latest-a", None, 1)).await);
-    check("latest-a", "the only one is the latest").await;
-    kept("save", here.put(store, snapshot("latest-b", Some("latest-a"), 1)).await);
-    check("latest-b", "a child is later than its parent, also within one millisecond").await;
-    kept("save", here.put(store, snapshot("latest-c", Some("latest-a"), 3)).await);
-    check("latest-c", "of two branches the newer counts").await;
-    let mut failed = snapshot("latest-d", Some("latest-c"), 4);
-    failed.status = Some(SnapshotStatus::Failed);
-    kept("save", here.put(store, failed).await);
-    check("latest-d", "whatever its status").await;
-    kept("save", here.put(store, snapshot("latest-e", Some("latest-e"), 5)).await);
-    check("latest-e", "one that names itself as its parent is a leaf").await;
-    kept("save", here.put(store, snapshot("latest-b", Some("latest-a"), 1)).await);
-    check("latest-e", "writing an older one again changes nothing").await;
-}
-
-async fn what_is_not_ones_own_is_not_there(store: &dyn SessionStore) {
-    let ada = Place {
-        owner: Owner::principal("ada").of_tenant("t1"),
-        session: "contract-owner",
-        lease: None,
-    };
-    kept("save", ada.put(store, snapshot("owner-1", None, 1)).await);
-    let lease = kept("lease", store.lease(&ada.owner, ada.session, LONG).await);
-    for owner in [
-        Owner::principal("bob").of_tenant("t1"),
-        Owner::principal("ada").of_tenant("t2"),
-        Owner::principal("ada"),
-        Owner::nobody(),
-    ] {
-        assert_eq!(kept("get", store.get(&owner, "owner-1").await), None);
-        assert_eq!(kept("latest", store.latest(&owner, ada.session).await), None);
-        assert!(!kept("delete", store.delete(&owner, ada.session).await));
-        let page = kept("list", store.list(&owner, &SessionQuery::default()).await);
-        assert!(page.sessions.iter().all(|found| found.session != ada.session));
-        // The same ids name other things.
-        let own = kept("lease", store.lease(&owner, ada.session, LONG).await);
-        kept("release", store.release(&owner, own).await);
-    }
-    assert!(kept("get", store.get(&ada.owner, "owner-1").await).is_some());
-    kept("renew", store.renew(&ada.owner, &lease).await);
-    kept("release", store.release(&ada.owner, lease).await);
-}
-
-async fn one_writer_a_session(store: &dyn SessionStore) {
-    let (owner, session) = (Owner::nobody(), "contract-lease");
-    let first = kept("lease", store.lease(&owner, session, LONG).await);
-    let error = failed("a lease is one writer's", store.lease(&owner, session, LONG).await);
-    assert!(matches!(error, StoreError::Conflict(_)), "{error}");
-    kept("another session is free", store.lease(&owner, "contract-lease-2", LONG).await);
-    kept("renew", store.renew(&owner, &first).await);
-    kept("release", store.release(&owner, first.clone()).await);
-    kept("release again", store.release(&owner, first.clone()).await);
-    let second = kept("a free lease is given again", store.lease(&owner, session, LONG).await);
-    assert!(second.fence > first.fence, "with a greater number");
-    kept("release of a lost one", store.release(&owner, first.clone()).await);
-    let error = failed("a lost lease stays lost", store.renew(&owner, &first).await);
-    assert!(matches!(error, StoreError::Fenced(_)), "{error}");
-    let error = failed("and does not free the new one", store.lease(&owner, session, LONG).await);
-    assert!(matches!(error, StoreError::Conflict(_)), "{error}");
-}
-
-async fn a_lost_lease_cannot_write(store: &dyn SessionStore) {
-    let session = "contract-fence";
-    let owner = Owner::nobody();
-    let short = Duration::from_millis(20);
-    let lease = kept("lease", store.lease(&owner, session, Term::of(short)).await);
-    let frozen = Place { lease: Some(lease), ..place(session) };
-    kept("save", frozen.put(store, snapshot("fence-1", None, 1)).await);
-    // The holder sleeps; another writer gets the lease as soon as it has run out.
-    let taken = loop {
-        match store.lease(&owner, session, LONG).await {
+/// Takes the lease as soon as it is to be had.
+async fn soon(store: &Store, here: &Place) -> Lease {
+    loop {
+        match here.take(store, LONG).await {
             Ok(lease) => break lease,
-            Err(StoreError::Conflict(_)) => tokio::time::sleep(short).await,
+            Err(StoreError::Conflict(_)) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => panic!("{error}"),
         }
-    };
-    let awake = Place { lease: Some(taken), ..place(session) };
-    kept("save", awake.put(store, snapshot("fence-2", Some("fence-1"), 2)).await);
-    for late in [snapshot("fence-1", None, 9), snapshot("fence-3", None, 9)] {
-        let error = failed("a late write is refused", frozen.put(store, late).await);
-        assert!(matches!(error, StoreError::Fenced(_)), "{error}");
     }
-    let latest = kept("latest", store.latest(&owner, session).await);
-    assert_eq!(latest.map(|latest| latest.snapshot.snapshot_id).as_deref(), Some("fence-2"));
-    kept(
-        "a write outside of a turn needs none",
-        place(session).put(store, snapshot("fence-2", Some("fence-1"), 2)).await,
-    );
 }
 
-async fn changes_are_heard(store: Arc<dyn SessionStore>) {
-    let here = place("contract-changes");
-    let owner = here.owner.clone();
-    let heard = AtomicU64::new(0);
-    let watcher = async {
-        let mut revision = 0;
-        while revision < 3 {
-            kept("changed", store.changed(&owner, "changes-1", revision).await);
-            let found = kept("get", store.get(&owner, "changes-1").await);
-            let found = found.map_or(0, |found| found.revision);
-            assert!(found >= revision, "revisions only grow");
-            revision = found;
-            heard.store(revision, SeqCst);
-        }
-    };
-    let writer = async {
-        for revision in 1..=3 {
-            kept("save", here.put(&*store, snapshot("changes-1", None, 1)).await);
-            // Each change is heard before the next is made.
-            while heard.load(SeqCst) < revision {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        }
-    };
-    futures_util::future::join(watcher, writer).await;
-    kept("what has changed already is not waited for", store.changed(&owner, "changes-1", 1).await);
+#[track_caller]
+fn check_fenced<T>(promise: &str, result: Result<T, StoreError>) {
+    let error = failed(promise, result);
+    assert!(matches!(error, StoreError::Fenced(_)), "{promise}: {error}");
 }
 
-async fn lists_have_pages_and_filters(store: &dyn SessionStore) {
-    const SESSIONS: [&str; 5] = ["list-1", "list-2", "list-3", "list-4", "list-5"];
-    let owner = Owner::principal("lister");
-    for (second, session) in (1..).zip(SESSIONS) {
-        let here = Place { owner: owner.clone(), session, lease: None };
-        let mut row = snapshot(&format!("{session}-a"), None, second);
-        match second {
-            2 => row.status = Some(SnapshotStatus::Pending),
-            3 => row.finish_reason = Some(AgentFinishReason::Interrupted),
-            _ => {
-                let state = row.state.get_or_insert_default();
-                state.artifacts = Some(vec![Arc::new(Artifact::default())]);
-            }
-        }
-        let agent = if second == 5 { "other" } else { "helper" };
-        let write = SnapshotWrite { agent, ..here.write(&row.snapshot_id) };
-        kept("save", store.save(write, &|_| Ok(Some(row.clone()))).await);
-    }
-    let list = async |query: SessionQuery| kept("list", store.list(&owner, &query).await);
-    let names = |page: &crate::ports::SessionPage| {
-        page.sessions.iter().map(|found| found.session.clone()).collect::<Vec<_>>()
-    };
-    let all = list(SessionQuery::default()).await;
-    assert_eq!(names(&all), ["list-5", "list-4", "list-3", "list-2", "list-1"], "latest first");
-    assert_eq!(all.next, None);
-    let first = all.sessions.last().expect("there are five");
-    assert_eq!((first.agent.as_str(), first.latest.as_str()), ("helper", "list-1-a"));
-    assert_eq!((first.snapshots, first.messages, first.has_artifacts), (1, 1, true));
-    assert_eq!(first.created_at, "2026-11-15T06:32:01.000Z");
-
-    let mut paged = Vec::new();
-    let mut after = None;
-    loop {
-        let page = list(SessionQuery { limit: 2, after, ..SessionQuery::default() }).await;
-        assert!(page.sessions.len() <= 2, "no more than asked for");
-        paged.extend(names(&page));
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
-    }
-    assert_eq!(paged, names(&all), "pages neither repeat nor leave out");
-
-    let agent = list(SessionQuery { agent: Some("other".into()), ..SessionQuery::default() }).await;
-    assert_eq!(names(&agent), ["list-5"]);
-    let active = list(SessionQuery { is_active: Some(true), ..SessionQuery::default() }).await;
-    assert_eq!(names(&active), ["list-3", "list-2"]);
-    let others = list(SessionQuery { is_active: Some(false), ..SessionQuery::default() }).await;
-    assert_eq!(names(&others), ["list-5", "list-4", "list-1"]);
-    let after = Some("no such token".to_owned());
-    let query = SessionQuery { after, ..SessionQuery::default() };
-    let error = failed("a foreign token is refused", store.list(&owner, &query).await);
-    assert!(matches!(error, StoreError::Invalid(_)), "{error}");
+#[track_caller]
+fn check_conflict<T>(promise: &str, result: Result<T, StoreError>) {
+    let error = failed(promise, result);
+    assert!(matches!(error, StoreError::Conflict(_)), "{promise}: {error}");
 }
 
-async fn a_deleted_session_is_gone(store: Arc<dyn SessionStore>) {
-    let mut here = place("contract-delete");
-    let owner = here.owner.clone();
-    let lease = kept("lease", store.lease(&owner, here.session, LONG).await);
-    here.lease = Some(lease);
-    kept("save", here.put(&*store, snapshot("delete-1", None, 1)).await);
-    kept("save", here.put(&*store, snapshot("delete-2", Some("delete-1"), 2)).await);
-    let watcher = store.changed(&owner, "delete-2", 1);
-    let deletion = async {
-        tokio::task::yield_now().await;
-        assert!(kept("delete", store.delete(&owner, here.session).await));
-    };
-    let (changed, _) = futures_util::future::join(watcher, deletion).await;
-    kept("whoever waits is woken", changed);
-    assert_eq!(kept("get", store.get(&owner, "delete-1").await), None);
-    assert_eq!(kept("latest", store.latest(&owner, here.session).await), None);
-    assert!(!kept("delete again", store.delete(&owner, here.session).await));
-    let error =
-        failed("its writer is fenced", here.put(&*store, snapshot("delete-3", None, 3)).await);
-    assert!(matches!(error, StoreError::Fenced(_)), "{error}");
-}
-
-async fn what_is_too_large_is_refused(store: &dyn SessionStore) {
-    let here = place("contract-large");
-    let mut large = snapshot("large-1", None, 1);
-    large.updated_at = Some("x".repeat(MAX_SNAPSHOT_BYTES));
-    let error = failed("a snapshot has a size", here.put(store, large).await);
-    assert!(matches!(error, StoreError::Full(..)), "{error}");
-    assert_eq!(kept("get", store.get(&here.owner, "large-1").await), None);
+#[track_caller]
+fn check_full<T>(promise: &str, result: Result<T, StoreError>) {
+    let error = failed(promise, result);
+    assert!(matches!(error, StoreError::Full(..)), "{promise}: {error}");
 }

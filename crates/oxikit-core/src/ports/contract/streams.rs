@@ -5,20 +5,22 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use oxikit_wire::StatusCode;
 
-use super::{failed, kept};
+use super::{Case, cases, failed, kept};
 use crate::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore, follow};
 use crate::{OutgoingStatus, Payload, Status};
 
-/// Runs the suite on a store without streams. The ids used begin with `contract-`.
-pub async fn stream_store(store: Arc<dyn StreamStore>) {
-    a_stream_is_read_from_any_position(&*store).await;
-    a_write_may_be_made_again(&*store).await;
-    a_stream_has_one_writer_and_one_end(&*store).await;
-    failures_are_kept_whole(&*store).await;
-    what_is_not_ones_own_is_not_there(&*store).await;
-    readers_hear_of_what_is_to_come(store.clone()).await;
-    many_readers_see_the_same(store).await;
-}
+/// The promises of a [`StreamStore`].
+pub const STREAM_STORE: &[Case<dyn StreamStore>] = cases![
+    a_stream_is_read_from_any_position,
+    a_write_may_be_made_again,
+    a_stream_has_one_writer_and_one_end,
+    failures_are_kept_whole,
+    what_is_not_ones_own_is_not_there,
+    readers_hear_of_what_is_to_come,
+    many_readers_see_the_same,
+];
+
+type Store = Arc<dyn StreamStore>;
 
 fn chunks(texts: &[&str]) -> Vec<Payload> {
     texts.iter().map(|text| Payload::of((*text).to_owned())).collect()
@@ -54,22 +56,26 @@ fn numbered(texts: &[&str], first: u64) -> Vec<(u64, String)> {
     (first..).zip(texts.iter().map(|text| (*text).to_owned())).collect()
 }
 
-async fn a_stream_is_read_from_any_position(store: &dyn StreamStore) {
+async fn a_stream_is_read_from_any_position(store: Store) {
     let id = "contract-read";
     kept("open", store.open(&Owner::nobody(), id).await);
-    assert_eq!(read(store, id, 0, 10).await, [], "a new stream is empty");
+    assert_eq!(read(&*store, id, 0, 10).await, [], "a new stream is empty");
     assert_eq!(kept("append", store.append(id, 0, chunks(&["a"])).await), 1);
     assert_eq!(kept("append", store.append(id, 1, chunks(&["b", "c"])).await), 3);
     assert_eq!(kept("finish", store.finish(id, 3, done()).await), 4);
     let all = ["\"a\"", "\"b\"", "\"c\"", "done \"done\""];
-    assert_eq!(read(store, id, 0, 10).await, numbered(&all, 1), "in order, from 1, without a gap");
-    assert_eq!(read(store, id, 2, 10).await, numbered(&all[2..], 3), "what follows a position");
-    assert_eq!(read(store, id, 1, 2).await, numbered(&all[1..3], 2), "no more than asked for");
-    assert_eq!(read(store, id, 4, 10).await, [], "nothing follows the end");
-    assert_eq!(read(store, id, 99, 10).await, [], "nor a place beyond it");
+    assert_eq!(
+        read(&*store, id, 0, 10).await,
+        numbered(&all, 1),
+        "in order, from 1, without a gap"
+    );
+    assert_eq!(read(&*store, id, 2, 10).await, numbered(&all[2..], 3), "what follows a position");
+    assert_eq!(read(&*store, id, 1, 2).await, numbered(&all[1..3], 2), "no more than asked for");
+    assert_eq!(read(&*store, id, 4, 10).await, [], "nothing follows the end");
+    assert_eq!(read(&*store, id, 99, 10).await, [], "nor a place beyond it");
 }
 
-async fn a_write_may_be_made_again(store: &dyn StreamStore) {
+async fn a_write_may_be_made_again(store: Store) {
     let id = "contract-again";
     kept("open", store.open(&Owner::nobody(), id).await);
     for _ in 0..3 {
@@ -80,10 +86,10 @@ async fn a_write_may_be_made_again(store: &dyn StreamStore) {
         assert_eq!(kept("finish again", store.finish(id, 2, done()).await), 3);
     }
     let all = ["\"a\"", "\"b\"", "done \"done\""];
-    assert_eq!(read(store, id, 0, 10).await, numbered(&all, 1), "and counts once");
+    assert_eq!(read(&*store, id, 0, 10).await, numbered(&all, 1), "and counts once");
 }
 
-async fn a_stream_has_one_writer_and_one_end(store: &dyn StreamStore) {
+async fn a_stream_has_one_writer_and_one_end(store: Store) {
     let id = "contract-writer";
     kept("open", store.open(&Owner::nobody(), id).await);
     let error = failed("an id is used once", store.open(&Owner::principal("x"), id).await);
@@ -103,7 +109,7 @@ async fn a_stream_has_one_writer_and_one_end(store: &dyn StreamStore) {
     assert!(matches!(error, StoreError::NotFound(_)), "{error}");
 }
 
-async fn failures_are_kept_whole(store: &dyn StreamStore) {
+async fn failures_are_kept_whole(store: Store) {
     let id = "contract-failed";
     kept("open", store.open(&Owner::nobody(), id).await);
     let status: OutgoingStatus =
@@ -119,7 +125,7 @@ async fn failures_are_kept_whole(store: &dyn StreamStore) {
     }
 }
 
-async fn what_is_not_ones_own_is_not_there(store: &dyn StreamStore) {
+async fn what_is_not_ones_own_is_not_there(store: Store) {
     let id = "contract-owner";
     let ada = Owner::principal("ada").of_tenant("t1");
     kept("open", store.open(&ada, id).await);
@@ -138,7 +144,7 @@ async fn what_is_not_ones_own_is_not_there(store: &dyn StreamStore) {
     kept("the owner reads", store.read(&ada, id, 0, 1).await);
 }
 
-async fn readers_hear_of_what_is_to_come(store: Arc<dyn StreamStore>) {
+async fn readers_hear_of_what_is_to_come(store: Store) {
     let id = "contract-live";
     kept("open", store.open(&Owner::nobody(), id).await);
     kept("append", store.append(id, 0, chunks(&["a"])).await);
@@ -165,7 +171,7 @@ async fn readers_hear_of_what_is_to_come(store: Arc<dyn StreamStore>) {
     kept("an ended stream is not waited for", store.wait(&Owner::nobody(), id, 4).await);
 }
 
-async fn many_readers_see_the_same(store: Arc<dyn StreamStore>) {
+async fn many_readers_see_the_same(store: Store) {
     const CHUNKS: u64 = 200;
     let id = "contract-many";
     kept("open", store.open(&Owner::nobody(), id).await);

@@ -4,15 +4,18 @@ use async_trait::async_trait;
 use oxikit_wire::{AgentFinishReason, JsonObject, SessionSnapshot, SnapshotStatus};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+
+use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::lock;
+use crate::ports::delta::json_size;
 use crate::ports::{
-    Lease, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, Owner, Pruned, Retention, SessionPage,
-    SessionQuery, SessionStore, SessionSummary, SnapshotNode, SnapshotWrite, StalledWork,
-    StoreError, StoredSnapshot, Term, Update,
+    Lease, MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, Owner, Pruned, Retention,
+    SessionPage, SessionQuery, SessionStore, SessionSummary, SnapshotNode, SnapshotWrite,
+    StalledWork, StoreError, StoredSnapshot, Term, Update,
 };
 
 /// From so many leases on, those that have run out are forgotten.
@@ -49,7 +52,16 @@ struct Session {
 struct Row {
     stored: StoredSnapshot,
     work: Option<String>,
-    bytes: usize,
+    sizes: Sizes,
+}
+
+/// Bytes as JSON; pieces by their address.
+struct Sizes {
+    own: usize,
+    /// With the messages.
+    whole: usize,
+    messages: HashMap<usize, usize>,
+    artifacts: HashMap<usize, usize>,
 }
 
 struct Held {
@@ -80,12 +92,22 @@ impl Tables {
         }
     }
 
+    fn remove(&mut self, owner: &Owner, session: &str) -> bool {
+        self.leases.remove(&key(owner, session));
+        let removed = self.sessions.remove(&key(owner, session));
+        for row in removed.iter().flat_map(|session| &session.rows) {
+            self.snapshots.remove(&key(owner, &row.stored.snapshot.snapshot_id));
+        }
+        removed.is_some()
+    }
+
     fn save(
         &mut self,
         write: SnapshotWrite<'_>,
         update: Update<'_>,
     ) -> Result<Option<u64>, StoreError> {
         let SnapshotWrite { owner, agent, session, snapshot: id, lease, .. } = write;
+        check_id(session)?;
         if let Some(lease) = lease {
             self.check_fence(owner, lease)?;
         }
@@ -101,10 +123,12 @@ impl Tables {
             session.clone_into(state.session_id.get_or_insert_default());
         }
         id.clone_into(&mut snapshot.snapshot_id);
-        let bytes = serde_json::to_vec(&snapshot)
-            .map_err(|error| StoreError::Damaged(id.to_owned(), Box::new(error)))?
-            .len();
-        if bytes > MAX_SNAPSHOT_BYTES {
+        let damaged = |error| StoreError::Damaged(id.to_owned(), Box::new(error));
+        let sizes = sizes(&snapshot).map_err(damaged)?;
+        if sizes.artifacts.iter().any(|(_, bytes)| *bytes > MAX_ARTIFACT_BYTES) {
+            return Err(full("an artifact is too large"));
+        }
+        if sizes.whole > MAX_SNAPSHOT_BYTES {
             return Err(full("the snapshot is too large"));
         }
         let revision = former.map_or(0, |stored| stored.revision) + 1;
@@ -118,12 +142,12 @@ impl Tables {
         };
         let stored = self.sessions.entry(key(owner, session)).or_insert_with(new);
         let others = stored.rows.iter().filter(|row| row.stored.snapshot.snapshot_id != id);
-        if others.map(|row| row.bytes).sum::<usize>() + bytes > MAX_SESSION_BYTES {
+        if total(others.map(|row| &row.sizes).chain([&sizes])) > MAX_SESSION_BYTES {
             return Err(full("the session's history is too large"));
         }
         let agent = Some(stored.agent.clone());
         let work = write.work.map(ToOwned::to_owned);
-        let row = Row { stored: StoredSnapshot { revision, agent, snapshot }, work, bytes };
+        let row = Row { stored: StoredSnapshot { revision, agent, snapshot }, work, sizes };
         match stored.rows.iter_mut().find(|row| row.stored.snapshot.snapshot_id == id) {
             Some(former) => *former = row,
             None => stored.rows.push(row),
@@ -154,6 +178,21 @@ impl Session {
         // Of equals the last one is taken. A cycle has no leaf: then any may be.
         let newest = leaves.max_by_key(|row| row.stored.snapshot.created_at.as_str());
         newest.or(self.rows.last()).map(|row| &row.stored)
+    }
+
+    /// Drops all but the newest, those pending and the ends of branches.
+    fn prune(&mut self, most: usize) -> Vec<String> {
+        let excess = self.rows.len().saturating_sub(most);
+        let snapshots = || self.rows.iter().map(|row| &row.stored.snapshot);
+        let parents: HashSet<String> =
+            snapshots().filter_map(|row| row.parent_id.clone()).collect();
+        let is_gone = |row: &SessionSnapshot| {
+            parents.contains(&row.snapshot_id) && row.status != Some(SnapshotStatus::Pending)
+        };
+        let gone = snapshots().take(excess).filter(|row| is_gone(row));
+        let gone: Vec<String> = gone.map(|row| row.snapshot_id.clone()).collect();
+        self.rows.retain(|row| !gone.contains(&row.stored.snapshot.snapshot_id));
+        gone
     }
 
     fn summary(&self, session: &str) -> Option<SessionSummary> {
@@ -228,6 +267,7 @@ impl SessionStore for MemorySessions {
     }
 
     async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
+        check_id(session)?;
         let mut tables = lock(&self.0);
         let now = Instant::now();
         let held = tables.leases.get(&key(owner, session));
@@ -287,14 +327,10 @@ impl SessionStore for MemorySessions {
 
     async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError> {
         let mut tables = lock(&self.0);
-        tables.leases.remove(&key(owner, session));
-        let removed = tables.sessions.remove(&key(owner, session));
-        for row in removed.iter().flat_map(|session| &session.rows) {
-            tables.snapshots.remove(&key(owner, &row.stored.snapshot.snapshot_id));
-        }
+        let was_there = tables.remove(owner, session);
         let now = tables.tick();
         tables.written.send_replace(now);
-        Ok(removed.is_some())
+        Ok(was_there)
     }
 
     async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError> {
@@ -303,8 +339,41 @@ impl SessionStore for MemorySessions {
         Ok(rows.into_iter().flatten().map(|row| node(&row.stored.snapshot)).collect())
     }
 
-    async fn prune(&self, _retention: &Retention) -> Result<Pruned, StoreError> {
-        Ok(Pruned::default())
+    async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {
+        let mut tables = lock(&self.0);
+        let mut gone: Vec<Key> = Vec::new();
+        if let Some(age) = retention.max_age {
+            let is_old = |session: &Session| session.written_at.elapsed() >= age;
+            let old = tables.sessions.iter().filter(|(_, session)| is_old(session));
+            gone.extend(old.map(|(key, _)| key.clone()));
+        }
+        if let Some(most) = retention.max_bytes {
+            let bytes = |session: &Session| total(session.rows.iter().map(|row| &row.sizes)) as u64;
+            let mut all: Vec<_> =
+                tables.sessions.iter().filter(|(key, _)| !gone.contains(key)).collect();
+            all.sort_by_key(|(_, session)| session.written);
+            let mut sum: u64 = all.iter().map(|(_, session)| bytes(session)).sum();
+            for (key, session) in all {
+                if sum > most {
+                    sum -= bytes(session);
+                    gone.push(key.clone());
+                }
+            }
+        }
+        let mut pruned = Pruned { sessions: gone.len() as u64, snapshots: 0 };
+        for (owner, session) in gone {
+            tables.remove(&owner, &session);
+        }
+        let Tables { sessions, snapshots, .. } = &mut *tables;
+        for ((owner, _), session) in sessions {
+            for id in session.prune(retention.max_snapshots.unwrap_or(usize::MAX)) {
+                snapshots.remove(&key(owner, &id));
+                pruned.snapshots += 1;
+            }
+        }
+        let now = tables.tick();
+        tables.written.send_replace(now);
+        Ok(pruned)
     }
 
     async fn stalled(&self, agent: &str, limit: usize) -> Result<Vec<StalledWork>, StoreError> {
@@ -337,6 +406,41 @@ fn node(snapshot: &SessionSnapshot) -> SnapshotNode {
         finish_reason: snapshot.finish_reason,
         messages: messages.map_or(0, Vec::len),
     }
+}
+
+fn check_id(session: &str) -> Result<(), StoreError> {
+    if session.trim().is_empty() {
+        return Err(StoreError::Invalid("a blank session id"));
+    }
+    Ok(())
+}
+
+fn sizes(snapshot: &SessionSnapshot) -> serde_json::Result<Sizes> {
+    let mut own = snapshot.clone();
+    let state = own.state.get_or_insert_default();
+    let artifacts = state.artifacts.take();
+    let whole = json_size(&own)?;
+    let messages = own.state.get_or_insert_default().messages.take();
+    Ok(Sizes {
+        whole,
+        own: json_size(&own)?,
+        messages: pieces(&messages.unwrap_or_default())?,
+        artifacts: pieces(&artifacts.unwrap_or_default())?,
+    })
+}
+
+fn pieces<T: Serialize>(pieces: &[Arc<T>]) -> serde_json::Result<HashMap<usize, usize>> {
+    pieces.iter().map(|piece| Ok((Arc::as_ptr(piece).addr(), json_size(piece)?))).collect()
+}
+
+fn total<'a>(rows: impl Iterator<Item = &'a Sizes>) -> usize {
+    let mut pieces = HashMap::new();
+    let mut own = 0;
+    for row in rows {
+        own += row.own;
+        pieces.extend(row.messages.iter().chain(&row.artifacts));
+    }
+    own + pieces.values().sum::<usize>()
 }
 
 fn key(owner: &Owner, id: &str) -> Key {

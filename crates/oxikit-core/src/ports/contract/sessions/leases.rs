@@ -1,0 +1,145 @@
+//! The right to write.
+
+use std::time::Duration;
+
+use futures_util::future::join;
+use oxikit_wire::SessionSnapshot;
+
+use super::{LONG, Store, check_conflict, check_fenced, check_full, kept, place, snapshot, soon};
+use crate::ports::{MAX_SNAPSHOT_BYTES, SnapshotWrite, Term};
+
+const SHORT: Term = Term { ttl: Duration::from_millis(20), by_force: false };
+const FORCE: Term = Term { by_force: true, ..LONG };
+
+pub(super) async fn one_writer_a_session(store: Store) {
+    let here = place("contract-lease");
+    let first = kept("lease", here.take(&store, LONG).await);
+    check_conflict("a lease is one writer's", here.take(&store, LONG).await);
+    kept("another session is free", place("contract-lease-2").take(&store, LONG).await);
+    kept("renew", store.renew(&here.owner, &first).await);
+    kept("release", store.release(&here.owner, first.clone()).await);
+    kept("release again", store.release(&here.owner, first.clone()).await);
+    let second = kept("a free lease is given again", here.take(&store, LONG).await);
+    assert!(second.fence > first.fence, "with a greater number");
+    kept("release of a lost one", store.release(&here.owner, first.clone()).await);
+    check_fenced("a lost lease stays lost", store.renew(&here.owner, &first).await);
+    check_conflict("and does not free the new one", here.take(&store, LONG).await);
+}
+
+pub(super) async fn a_lost_lease_cannot_write(store: Store) {
+    let here = place("contract-fence");
+    let frozen = here.clone().holding(kept("lease", here.take(&store, SHORT).await));
+    frozen.save(&store, &snapshot("fence-1", None, 1)).await;
+    // The holder sleeps; another writer gets the lease as soon as it has run out.
+    let awake = here.clone().holding(soon(&store, &here).await);
+    awake.save(&store, &snapshot("fence-2", Some("fence-1"), 2)).await;
+    for late in [snapshot("fence-1", None, 9), snapshot("fence-3", None, 9)] {
+        check_fenced("a late write is refused", frozen.put(&store, &late).await);
+    }
+    here.check(&store, &snapshot("fence-1", None, 1), "nothing of it is written").await;
+    assert_eq!(here.latest(&store).await.as_deref(), Some("fence-2"));
+    let row = snapshot("fence-2", Some("fence-1"), 2);
+    kept("a write outside of a turn needs none", here.put(&store, &row).await);
+}
+
+pub(super) async fn a_lease_that_ran_out_is_good_until_another_has_it(store: Store) {
+    let here = place("contract-late");
+    let lease = kept("lease", here.take(&store, SHORT).await);
+    let late = here.clone().holding(lease.clone());
+    tokio::time::sleep(2 * SHORT.ttl).await;
+    kept("it may write", late.put(&store, &snapshot("late-1", None, 1)).await);
+    kept("it may be renewed", store.renew(&here.owner, &lease).await);
+    tokio::time::sleep(2 * SHORT.ttl).await;
+    soon(&store, &here).await;
+    check_fenced("until then", store.renew(&here.owner, &lease).await);
+    check_fenced("and no longer", late.put(&store, &snapshot("late-1", None, 2)).await);
+}
+
+pub(super) async fn a_renewed_lease_is_not_given_away(store: Store) {
+    let here = place("contract-renew");
+    let ttl = Duration::from_millis(500);
+    let lease = kept("lease", here.take(&store, Term::of(ttl)).await);
+    for _ in 0..15 {
+        tokio::time::sleep(ttl / 10).await;
+        check_conflict("it is held", here.take(&store, LONG).await);
+        kept("renew", store.renew(&here.owner, &lease).await);
+    }
+    kept("release", store.release(&here.owner, lease).await);
+    kept("and free when it is given back", here.take(&store, LONG).await);
+}
+
+pub(super) async fn force_fences_the_former_holder(store: Store) {
+    let here = place("contract-force");
+    let first = kept("force takes a free one", here.take(&store, FORCE).await);
+    let second = kept("force takes a held one", here.take(&store, FORCE).await);
+    assert!(second.fence > first.fence, "with a greater number");
+    check_fenced("renew", store.renew(&here.owner, &first).await);
+    let former = here.clone().holding(first.clone());
+    check_fenced("write", former.put(&store, &snapshot("force-1", None, 1)).await);
+    kept("release of a lost one", store.release(&here.owner, first).await);
+    check_conflict("the new one is held", here.take(&store, LONG).await);
+    let holder = here.holding(second);
+    kept("its holder writes", holder.put(&store, &snapshot("force-1", None, 1)).await);
+}
+
+/// The former holder writes as fast as it can while it loses the lease.
+pub(super) async fn a_fence_is_checked_inside_of_the_write(store: Store) {
+    for round in 0..5 {
+        let here = place(&format!("contract-inside-{round}"));
+        let id = format!("inside-{round}");
+        let former = here.clone().holding(kept("lease", here.take(&store, LONG).await));
+        let stubborn = async {
+            let mut row = snapshot(&id, None, 1);
+            row.updated_at = Some("former".to_owned());
+            while former.put(&store, &row).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+            check_fenced("the former holder is fenced", former.put(&store, &row).await);
+        };
+        let taker = async {
+            for _ in 0..round {
+                tokio::task::yield_now().await;
+            }
+            let holder = here.clone().holding(kept("force", here.take(&store, FORCE).await));
+            holder.save(&store, &snapshot(&id, None, 2)).await;
+        };
+        join(stubborn, taker).await;
+        here.check(&store, &snapshot(&id, None, 2), "the new holder's write is the last").await;
+    }
+}
+
+pub(super) async fn a_lease_may_be_given_back_with_the_write(store: Store) {
+    let here = place("contract-give-back");
+    let first = kept("lease", here.take(&store, LONG).await);
+    let holder = here.clone().holding(first.clone());
+    let row = snapshot("give-back-1", None, 1);
+    let write = SnapshotWrite { releases: true, ..holder.write(&row.snapshot_id) };
+    kept("a skipped write", store.save(write, &|_| Ok(None)).await);
+    let mut large = row.clone();
+    large.updated_at = Some("x".repeat(MAX_SNAPSHOT_BYTES));
+    let put =
+        |snapshot: SessionSnapshot| move |_: Option<&SessionSnapshot>| Ok(Some(snapshot.clone()));
+    check_full("a refused write", store.save(write, &put(large)).await);
+    check_conflict("gives nothing back", here.take(&store, LONG).await);
+    kept("a write", store.save(write, &put(row.clone())).await);
+    let second = kept("frees the lease at once", here.take(&store, LONG).await);
+    assert!(second.fence > first.fence, "with a greater number");
+    check_fenced("its holder is fenced", holder.put(&store, &row).await);
+    check_fenced("also with a write that releases", store.save(write, &put(row.clone())).await);
+    kept("the new holder is not disturbed", store.renew(&here.owner, &second).await);
+}
+
+pub(super) async fn a_deletion_fences_the_writer(store: Store) {
+    let here = place("contract-delete-lease");
+    let lease = kept("lease", here.take(&store, LONG).await);
+    let holder = here.clone().holding(lease.clone());
+    holder.save(&store, &snapshot("delete-lease-1", None, 1)).await;
+    assert!(kept("delete", store.delete(&here.owner, &here.session).await));
+    let late = snapshot("delete-lease-2", Some("delete-lease-1"), 2);
+    check_fenced("its writer is fenced", holder.put(&store, &late).await);
+    check_fenced("and cannot renew", store.renew(&here.owner, &lease).await);
+    assert_eq!(here.latest(&store).await, None);
+    let next = kept("the lease is gone with it", here.take(&store, LONG).await);
+    assert!(next.fence > lease.fence, "numbers grow on after a deletion");
+    check_fenced("so that the former stays fenced", holder.put(&store, &late).await);
+}
