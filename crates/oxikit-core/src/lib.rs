@@ -41,6 +41,7 @@
 
 mod action;
 mod call;
+pub mod chat;
 mod check;
 mod context;
 mod emitter;

@@ -99,6 +99,13 @@ pub struct AgentStreamChunk {
     pub turn_end: Option<TurnEnd>,
 }
 
+impl AgentStreamChunk {
+    /// All text of the piece; none if it is a piece of another kind.
+    pub fn to_text(&self) -> String {
+        self.model_chunk.as_ref().map(GenerateResponseChunk::to_text).unwrap_or_default()
+    }
+}
+
 /// The end of a turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

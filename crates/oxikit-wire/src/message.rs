@@ -116,3 +116,15 @@ impl From<String> for Message {
         Self::user(text)
     }
 }
+
+impl From<Vec<Part>> for Message {
+    fn from(parts: Vec<Part>) -> Self {
+        Self::new(Role::User, parts)
+    }
+}
+
+impl From<Part> for Message {
+    fn from(part: Part) -> Self {
+        Self::user(part)
+    }
+}

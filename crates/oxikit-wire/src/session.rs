@@ -124,14 +124,15 @@ pub enum AgentFinishReason {
     Interrupted,
     /// Another reason.
     Other,
-    /// Nobody knows.
-    Unknown,
     /// Somebody stopped it.
     Aborted,
     /// The work goes on without the caller.
     Detached,
     /// It failed.
     Failed,
+    /// Nobody knows; also what a model of another server calls by another name.
+    #[serde(other)]
+    Unknown,
 }
 
 /// Why a turn failed.

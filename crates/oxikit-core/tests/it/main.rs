@@ -4,6 +4,7 @@
 mod bidi;
 mod calls;
 mod cancellation;
+mod chat;
 mod json_patch;
 mod nesting;
 mod panics;
@@ -18,3 +19,4 @@ mod spans;
 mod specification;
 mod status;
 mod streams;
+mod toy_agent;

@@ -1,0 +1,291 @@
+//! Conversations with agents of this process.
+
+use std::sync::Arc;
+
+use oxikit_core::chat::{Chat, LocalAgent};
+use oxikit_core::{Registry, StatusCode};
+use oxikit_wire::{AgentFinishReason, Message, Part, SessionState, SnapshotStatus};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::toy_agent::Toy;
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Counter {
+    count: u32,
+    done: Option<bool>,
+}
+
+async fn agent(name: &str) -> (LocalAgent, Arc<Toy>) {
+    let registry = Registry::default();
+    let toy = Toy::register(&registry);
+    (LocalAgent::find(&registry, name).await.unwrap(), toy)
+}
+
+async fn chat(name: &str) -> (Chat, Arc<Toy>) {
+    let (agent, toy) = agent(name).await;
+    (agent.chat(), toy)
+}
+
+fn texts(chat: &Chat) -> Vec<String> {
+    chat.messages().iter().map(|message| message.text()).collect()
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_from_turn_to_turn() {
+    let (mut chat, toy) = chat("toy").await;
+    let reply = chat.send("hello").await.unwrap();
+    assert_eq!(reply.text(), "echo(1): hello");
+    assert_eq!(reply.finish_reason(), Some(AgentFinishReason::Stop));
+    assert_eq!(
+        chat.send(vec![Part::text("ag"), Part::text("ain")]).await.unwrap().text(),
+        "echo(3): again"
+    );
+    assert_eq!(chat.send(Message::user("once more")).await.unwrap().text(), "echo(5): once more");
+    assert_eq!(
+        toy.take_inits(),
+        [json!({}), json!({ "snapshotId": "snapshot-1" }), json!({ "snapshotId": "snapshot-2" })]
+    );
+    assert_eq!(chat.session_id(), Some("session-1"));
+    assert_eq!(chat.snapshot_id(), Some("snapshot-3"));
+    assert_eq!(
+        texts(&chat),
+        ["hello", "echo(1): hello", "again", "echo(3): again", "once more", "echo(5): once more"]
+    );
+}
+
+#[tokio::test]
+async fn an_agent_without_store_gets_the_state_with_every_turn() {
+    let (mut chat, toy) = chat("plain").await;
+    chat.send("hello").await.unwrap();
+    assert_eq!(chat.send("again").await.unwrap().text(), "echo(3): again");
+    let inits = toy.take_inits();
+    assert_eq!(inits[0], json!({}));
+    assert_eq!(inits[1]["state"]["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(chat.snapshot_id(), None);
+    assert_eq!(chat.messages().len(), 4);
+}
+
+#[tokio::test]
+async fn a_state_can_be_brought_along_and_gets_no_members_of_its_own() {
+    let (mut chat, toy) = chat("plain").await;
+    chat = chat.from_state(SessionState {
+        custom: Some(Arc::new(json!({ "seed": true }))),
+        ..SessionState::default()
+    });
+    chat.send("hello").await.unwrap();
+    assert_eq!(toy.take_inits(), [json!({ "state": { "custom": { "seed": true } } })]);
+    assert_eq!(chat.state::<Value>().unwrap(), Some(json!({ "seed": true })));
+}
+
+#[tokio::test]
+async fn a_turn_is_read_while_it_is_made() {
+    let (mut chat, _toy) = chat("toy").await;
+    let mut turn = chat.send_stream("hello").await.unwrap();
+    let mut text = String::new();
+    while let Some(chunk) = turn.next().await {
+        text += &chunk.to_text();
+    }
+    assert_eq!(text, "echo(1): hello");
+    assert_eq!(turn.reply().await.unwrap().text(), text);
+}
+
+#[tokio::test]
+async fn state_and_artifacts_follow_the_chunks() {
+    for name in ["toy", "plain"] {
+        let (mut chat, _toy) = chat(name).await;
+        assert_eq!(chat.state::<Counter>().unwrap(), None);
+        let mut turn = chat.send_stream("count").await.unwrap();
+        turn.next().await.unwrap();
+        assert_eq!(turn.state().unwrap(), Some(Counter { count: 1, done: None }));
+        turn.next().await.unwrap();
+        assert_eq!(turn.state().unwrap(), Some(Counter { count: 1, done: Some(true) }));
+        turn.reply().await.unwrap();
+        chat.send("count").await.unwrap();
+        assert_eq!(chat.state().unwrap(), Some(Counter { count: 2, done: Some(true) }));
+        assert_eq!(chat.artifacts().len(), 1, "the newer one replaces the older");
+        assert_eq!(chat.artifacts()[0].parts, [Part::data(2)]);
+    }
+}
+
+#[tokio::test]
+async fn a_failed_turn_is_an_error_and_changes_nothing() {
+    for name in ["toy", "plain"] {
+        let (mut chat, _toy) = chat(name).await;
+        chat.send("count").await.unwrap();
+        let before = (texts(&chat), chat.snapshot_id().map(str::to_owned));
+        for (said, message) in [("fail", "model down"), ("throw", "the model is away")] {
+            let status = chat.send(said).await.unwrap_err();
+            assert_eq!(status.code(), StatusCode::Unavailable);
+            assert_eq!(status.message(), message);
+            assert_eq!(status.details().is_some(), said == "fail");
+            assert_eq!((texts(&chat), chat.snapshot_id().map(str::to_owned)), before);
+            assert_eq!(chat.state().unwrap(), Some(Counter { count: 1, done: Some(true) }));
+        }
+        assert_eq!(chat.send("go on").await.unwrap().text(), "echo(3): go on");
+    }
+}
+
+#[tokio::test]
+async fn after_a_first_turn_that_failed_the_session_is_named_and_no_state_is_sent() {
+    let (mut chat, toy) = chat("toy").await;
+    chat.send("fail").await.unwrap_err();
+    assert_eq!(chat.session_id(), Some("session-1"));
+    assert_eq!(chat.send("hello").await.unwrap().text(), "echo(1): hello");
+    assert_eq!(toy.take_inits(), [json!({}), json!({ "sessionId": "session-1" })]);
+    assert_eq!(chat.session_id(), Some("session-1"));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_dropped_is_cancelled_and_forgotten() {
+    let (mut chat, toy) = chat("toy").await;
+    chat.send("hello").await.unwrap();
+    let mut turn = chat.send_stream("wait").await.unwrap();
+    assert_eq!(turn.next().await.unwrap().to_text(), "waiting");
+    drop(turn);
+    toy.dropped.notified().await;
+    assert_eq!(chat.send("again").await.unwrap().text(), "echo(3): again");
+}
+
+#[tokio::test]
+async fn tools_that_wait_are_answered_or_run_again() {
+    let (mut chat, _toy) = chat("toy").await;
+    let reply = chat.send("confirm").await.unwrap();
+    assert_eq!(reply.finish_reason(), Some(AgentFinishReason::Interrupted));
+    let [interrupt] = &reply.interrupts()[..] else { panic!("one tool waits") };
+    assert_eq!(chat.interrupts(), reply.interrupts());
+    assert_eq!(
+        (interrupt.name(), interrupt.metadata()),
+        ("confirm", Some(&json!({ "why": "careful" })))
+    );
+    assert_eq!(interrupt.input::<Value>().unwrap(), json!({ "q": 1 }));
+
+    let answers = [interrupt.respond(json!({ "ok": true })), interrupt.restart()];
+    let seen: Value = serde_json::from_str(&chat.resume(answers).await.unwrap().text()).unwrap();
+    assert_eq!(
+        seen,
+        json!({
+            "respond": [{ "toolResponse": { "name": "confirm", "ref": "k1", "output": { "ok": true } } }],
+            "restart": [{
+                "toolRequest": { "name": "confirm", "ref": "k1", "input": { "q": 1 } },
+                "metadata": { "resumed": true },
+            }],
+        })
+    );
+    assert!(chat.interrupts().is_empty());
+    for answers in [vec![], vec![Part::text("yes")]] {
+        let status = chat.resume(answers).await.unwrap_err();
+        assert_eq!(status.code(), StatusCode::InvalidArgument);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn detached_work_is_waited_for_and_taken_over() {
+    let (mut chat, toy) = chat("toy").await;
+    chat.send("hello").await.unwrap();
+    let work = chat.detach("long work").await.unwrap();
+    assert_eq!(chat.snapshot_id(), Some("snapshot-1"), "the last good one");
+    assert_eq!(work.poll().await.unwrap().status, Some(SnapshotStatus::Pending));
+    let status = chat.send("too early").await.unwrap_err();
+    assert_eq!(status.code(), StatusCode::FailedPrecondition);
+
+    let waiting = tokio::spawn({
+        let work = work.clone();
+        async move { work.wait().await }
+    });
+    tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+    assert!(!waiting.is_finished());
+    toy.set_status(work.snapshot_id(), SnapshotStatus::Completed);
+    assert_eq!(waiting.await.unwrap().unwrap().snapshot_id, work.snapshot_id());
+
+    chat.refresh().await.unwrap();
+    assert_eq!(texts(&chat), ["hello", "echo(1): hello", "long work", "done at last"]);
+    assert_eq!(chat.send("next").await.unwrap().text(), "echo(5): next");
+    let before = toy.take_inits().pop().unwrap();
+    assert_eq!(before, json!({ "snapshotId": "snapshot-2" }));
+}
+
+#[tokio::test]
+async fn after_detached_work_that_came_to_nothing_the_last_good_turn_counts() {
+    for (end, code) in [
+        (SnapshotStatus::Aborted, StatusCode::Aborted),
+        (SnapshotStatus::Failed, StatusCode::Unavailable),
+        (SnapshotStatus::Expired, StatusCode::DeadlineExceeded),
+    ] {
+        let (mut chat, toy) = chat("toy").await;
+        chat.send("hello").await.unwrap();
+        let work = chat.detach("long work").await.unwrap();
+        if end == SnapshotStatus::Aborted {
+            assert_eq!(chat.abort().await.unwrap(), Some(SnapshotStatus::Pending));
+            assert_eq!(work.abort().await.unwrap(), Some(SnapshotStatus::Aborted));
+        } else {
+            toy.set_status(work.snapshot_id(), end);
+        }
+        assert_eq!(work.wait().await.unwrap_err().code(), code);
+        assert_eq!(chat.send("next").await.unwrap().text(), "echo(3): next");
+        assert_eq!(chat.abort().await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_first_turn_that_was_detached_and_stopped_leaves_its_session() {
+    let (mut chat, toy) = chat("toy").await;
+    let work = chat.detach("long work").await.unwrap();
+    work.abort().await.unwrap();
+    assert_eq!(chat.send("next").await.unwrap().text(), "echo(1): next");
+    assert_eq!(toy.take_inits(), [json!({}), json!({ "sessionId": "session-1" })]);
+}
+
+#[tokio::test]
+async fn a_session_is_loaded_with_all_it_holds() {
+    let (agent, _toy) = agent("toy").await;
+    let mut first = agent.chat().in_session("mine");
+    first.send("count").await.unwrap();
+    first.send("hello").await.unwrap();
+
+    let mut loaded = agent.load_session("mine").await.unwrap();
+    assert_eq!(texts(&loaded), texts(&first));
+    assert_eq!(loaded.snapshot_id(), Some("snapshot-2"));
+    assert_eq!(loaded.artifacts(), first.artifacts());
+    assert_eq!(loaded.state().unwrap(), Some(Counter { count: 1, done: Some(true) }));
+    assert_eq!(loaded.send("go on").await.unwrap().text(), "echo(5): go on");
+
+    let branch = agent.load_snapshot("snapshot-1").await.unwrap();
+    assert_eq!(texts(&branch), ["count", "counted"]);
+    let mut unread = agent.chat().from_snapshot("snapshot-1");
+    assert_eq!(unread.send("other").await.unwrap().text(), "echo(3): other");
+    unread.refresh().await.unwrap();
+    assert_eq!(texts(&unread), ["count", "counted", "other", "echo(3): other"]);
+
+    let status = agent.load_session("nobody's").await.unwrap_err();
+    assert_eq!(status.code(), StatusCode::NotFound);
+}
+
+#[tokio::test]
+async fn a_session_whose_last_turn_was_stopped_is_loaded_from_the_one_before() {
+    let (agent, toy) = agent("toy").await;
+    let mut first = agent.chat().in_session("mine");
+    first.send("hello").await.unwrap();
+    let work = first.detach("long work").await.unwrap();
+
+    let mut early = agent.load_session("mine").await.unwrap();
+    assert_eq!(texts(&early), ["hello", "echo(1): hello"]);
+    let status = early.send("too early").await.unwrap_err();
+    assert_eq!(status.code(), StatusCode::FailedPrecondition);
+
+    toy.set_status(work.snapshot_id(), SnapshotStatus::Failed);
+    let mut late = agent.load_session("mine").await.unwrap();
+    assert_eq!(late.snapshot_id(), Some("snapshot-1"));
+    assert_eq!(late.send("go on").await.unwrap().text(), "echo(3): go on");
+    assert_eq!(early.send("go on").await.unwrap().text(), "echo(3): go on");
+}
+
+#[tokio::test]
+async fn what_an_agent_without_store_cannot_do_says_what_to_do() {
+    let (agent, _toy) = agent("plain").await;
+    let status = agent.load_session("any").await.unwrap_err();
+    assert_eq!(status.code(), StatusCode::FailedPrecondition);
+    assert!(status.message().contains("give it a session store"), "{status}");
+    let missing = LocalAgent::find(&Registry::default(), "nobody").await.unwrap_err();
+    assert_eq!(missing.code(), StatusCode::NotFound);
+}
