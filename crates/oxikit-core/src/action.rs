@@ -138,7 +138,9 @@ impl Action {
         let above = parent.as_ref().filter(|_| !is_independent);
         let cancellation = above.map(|parent| parent.cancellation().child_token());
         let belongs_to_parent = cancellation.is_some();
-        let ctx = Context::new(data, registry, cancellation.unwrap_or_default(), span, extra);
+        let ambient = parent.as_ref().and_then(Context::ambient_any);
+        let cancellation = cancellation.unwrap_or_default();
+        let ctx = Context::new(data, registry, cancellation, span, extra, ambient);
         let body = prepared(ctx.clone());
         let mut execution = Execution::new(ctx, body, show_payload);
         if belongs_to_parent {

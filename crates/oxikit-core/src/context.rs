@@ -113,6 +113,8 @@ struct Inner {
     cancellation: CancellationToken,
     span: Span,
     extra: Option<Extra>,
+    /// Unlike `extra`, all calls made below have it too.
+    ambient: Option<Extra>,
 }
 
 thread_local! {
@@ -126,8 +128,20 @@ impl Context {
         cancellation: CancellationToken,
         span: Span,
         extra: Option<Extra>,
+        ambient: Option<Extra>,
     ) -> Self {
-        Self(Arc::new(Inner { data, registry, cancellation, span, extra }))
+        Self(Arc::new(Inner { data, registry, cancellation, span, extra, ambient }))
+    }
+
+    /// The same place in the trace, for work that may outlive the action: with a
+    /// token of its own, and with something that all calls made below find by
+    /// [`ambient`](Self::ambient).
+    #[must_use]
+    pub fn fork<T: Send + Sync + 'static>(&self, ambient: T) -> Self {
+        let Inner { data, registry, span, extra, .. } = &*self.0;
+        let (data, registry, span) = (data.clone(), registry.clone(), span.as_parent());
+        let ambient: Extra = Arc::new(ambient);
+        Self::new(data, registry, CancellationToken::new(), span, extra.clone(), Some(ambient))
     }
 
     /// The context of the action that runs here, if one does.
@@ -175,6 +189,16 @@ impl Context {
     /// if it is a `T`.
     pub fn extra<T: 'static>(&self) -> Option<&T> {
         self.0.extra.as_deref()?.downcast_ref()
+    }
+
+    /// What an action above has put around all calls below it by
+    /// [`fork`](Self::fork), if it is a `T`.
+    pub fn ambient<T: 'static>(&self) -> Option<&T> {
+        self.0.ambient.as_deref()?.downcast_ref()
+    }
+
+    pub(crate) fn ambient_any(&self) -> Option<Extra> {
+        self.0.ambient.clone()
     }
 
     /// Runs a part of the work as a step of its own in the trace.

@@ -70,7 +70,17 @@ impl<In: DeserializeOwned + JsonSchema + 'static> Inputs<In> {
                 None => None,
             },
         };
+        if payload.is_none() {
+            self.rest = None;
+        }
         payload.map(|payload| self.check.decode(payload)).transpose()
+    }
+}
+
+impl<In> Inputs<In> {
+    /// Whether there may be another input: not after the one of a unary call.
+    pub fn is_open(&self) -> bool {
+        self.first.is_some() || self.rest.is_some()
     }
 }
 

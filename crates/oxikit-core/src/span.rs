@@ -165,6 +165,19 @@ struct Recording {
 }
 
 impl Span {
+    /// The same span for those below it only: attributes and the end are the
+    /// first one's.
+    pub(crate) fn as_parent(&self) -> Self {
+        let recording = self.recording.as_deref().map(|recording| {
+            Box::new(Recording {
+                exporter: recording.exporter.clone(),
+                path: recording.path.clone(),
+                record: Mutex::new(None),
+            })
+        });
+        Self { trace_id: self.trace_id, span_id: self.span_id, recording }
+    }
+
     pub(crate) fn start(
         spec: SpanSpec<'_>,
         parent: Option<&Self>,

@@ -79,7 +79,8 @@ impl<'a> Step<'a> {
         let span = Span::start(spec, parent.map(Context::span_ref), registry.exporter());
         let cancellation =
             parent.map(|parent| parent.cancellation().child_token()).unwrap_or_default();
-        let ctx = Context::new(data, registry, cancellation, span, None);
+        let ambient = parent.and_then(Context::ambient_any);
+        let ctx = Context::new(data, registry, cancellation, span, None, ambient);
         let body = guarded(&ctx, || work(ctx.clone()));
         Execution::new(ctx, body, to_json).await
     }

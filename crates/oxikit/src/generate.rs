@@ -13,3 +13,4 @@ mod util_action;
 pub use builder::{Generate, GenerateExt, ModelRef};
 pub use reply::Reply;
 pub use stream::GenerateStream;
+pub(crate) use turn::Said;

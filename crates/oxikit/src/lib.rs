@@ -33,6 +33,7 @@
 //! | judge results | [`Oxikit::evaluate`], [`Evaluator`] |
 //! | run without a key | [`offline`] |
 
+mod agent;
 mod answer;
 mod app;
 mod embed;
@@ -54,6 +55,7 @@ mod retrieve;
 mod tool;
 mod vector_store;
 
+pub use agent::{Agent, AgentBuilder, Session, SessionExt, Turn, TurnReply, WhileBusy};
 pub use app::{Builder, Oxikit};
 pub use async_trait::async_trait;
 pub use embed::{EmbedCall, EmbedManyCall, Embedder, EmbedderBuilder};
@@ -66,6 +68,7 @@ pub use operation::{
     BackgroundAction, BackgroundActionBuilder, BackgroundModel, BackgroundModelBuilder,
     BackgroundStart,
 };
+pub use oxikit_core::ports::memory::MemorySessions;
 pub use oxikit_core::{
     Action, ActionContext, ActionKind, Call, Context, Emitter, Event, Payload, Registry, Result,
     ResultExt, Run, Schema, Secret, Status, StatusCode,

@@ -85,6 +85,8 @@ pub struct Turn {
     pub number: u64,
     /// Index of the next streamed message.
     pub message_index: u64,
+    /// How many messages were said before this turn.
+    pub(crate) said: usize,
 }
 
 /// Goes on with the turn.

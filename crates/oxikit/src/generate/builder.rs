@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::format_of;
-use super::turn::{GenerateCall, begin_turn};
+use super::turn::{GenerateCall, Said, begin_turn};
 use super::{GenerateStream, Reply};
 use crate::middleware::{self, Middleware, Turn};
 use crate::prompt::PromptSource;
@@ -38,6 +38,7 @@ pub struct Generate<T = Value> {
     tools: Vec<Tool>,
     middleware: Vec<Arc<dyn Middleware>>,
     context: Option<ActionContext>,
+    said: Said,
     /// The first mistake made while building; reported by the call.
     mistake: Option<Status>,
     output: PhantomData<fn() -> T>,
@@ -131,6 +132,7 @@ impl Generate {
             tools: Vec::new(),
             middleware: Vec::new(),
             context: None,
+            said: Said::default(),
             mistake: None,
             output: PhantomData,
         }
@@ -311,6 +313,18 @@ impl<T> Generate<T> {
         self
     }
 
+    /// Also says there what the call adds to its conversation.
+    pub(crate) fn said(mut self, said: Said) -> Self {
+        self.said = said;
+        self
+    }
+
+    /// Middleware that is shared with other calls.
+    pub(crate) fn shared_middleware(mut self, shared: &[Arc<dyn Middleware>]) -> Self {
+        self.middleware.extend_from_slice(shared);
+        self
+    }
+
     /// Name of the call in the trace, instead of `generate`.
     pub fn step_name(mut self, name: impl Into<String>) -> Self {
         self.options.step_name = Some(name.into());
@@ -349,8 +363,8 @@ impl<T> Generate<T> {
         out: Emitter<GenerateResponseChunk>,
     ) -> Result<GenerateResponse> {
         self.resolve().await?;
-        let (ai, options) = (self.ai, self.options);
-        run_loop(ai, options, self.middleware, self.tools, self.context, out).await
+        let Self { ai, options, middleware, tools, context, said, .. } = self;
+        run_loop(ai, options, middleware, tools, context, out, said).await
     }
 
     /// Reports a mistake, renders the prompt and puts the messages in order.
@@ -414,6 +428,7 @@ impl<T> Generate<T> {
             tools,
             middleware,
             context,
+            said,
             mistake,
             ..
         } = self;
@@ -427,6 +442,7 @@ impl<T> Generate<T> {
             tools,
             middleware,
             context,
+            said,
             mistake,
             output,
         }
@@ -441,6 +457,7 @@ pub(super) async fn run_loop(
     tools: Vec<Tool>,
     context: Option<ActionContext>,
     out: Emitter<GenerateResponseChunk>,
+    said: Said,
 ) -> Result<GenerateResponse> {
     let mut stack =
         middleware::resolve(ai.registry(), options.middleware.as_deref().unwrap_or_default())?;
@@ -450,8 +467,8 @@ pub(super) async fn run_loop(
         options.tools.get_or_insert_default().push(tool.action().key().to_owned());
         tools.push(tool.action().clone());
     }
-    let call = GenerateCall { ai, stack: stack.into(), tools, context, out };
-    begin_turn(&call, Turn { options, number: 0, message_index: 0 }).await
+    let call = GenerateCall { ai, stack: stack.into(), tools, context, out, said };
+    begin_turn(&call, Turn { options, number: 0, message_index: 0, said: 0 }).await
 }
 
 /// What a prompt says, with what the caller says on top.

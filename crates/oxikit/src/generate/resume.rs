@@ -12,14 +12,14 @@ use serde_json::Value;
 use super::tool_run::{Outcome, run_one};
 use crate::middleware::Stack;
 
-/// Resolves every tool request of the last message, notes it there, and adds the
-/// tool message with the responses. Answers that message.
+/// Resolves every tool request of the last message. Answers that message with the
+/// outcome noted on it, and the tool message with the responses.
 pub(crate) async fn resolve(
-    options: &mut GenerateActionOptions,
+    options: &GenerateActionOptions,
     resume: ResumeOptions,
     tools: &[Action],
     stack: &Stack,
-) -> Result<Arc<Message>> {
+) -> Result<[Arc<Message>; 2]> {
     let last = options
         .messages
         .last()
@@ -37,10 +37,8 @@ pub(crate) async fn resolve(
         note_resolved(part);
     }
     let resumed = resume.metadata.map_or(Value::Bool(true), Value::Object);
-    let message = Arc::new(Message::tool(responses).with_metadata("resumed", resumed));
-    options.messages.pop();
-    options.messages.extend([Arc::new(resolved), message.clone()]);
-    Ok(message)
+    let answers = Message::tool(responses).with_metadata("resumed", resumed);
+    Ok([Arc::new(resolved), Arc::new(answers)])
 }
 
 /// The response to one request: what the tool had answered before the interrupt,

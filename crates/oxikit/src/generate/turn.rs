@@ -1,8 +1,8 @@
 //! The loop: ask the model, run the tools it wants, ask again.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use oxikit_core::{
     Action, ActionContext, Emitter, Result, Schema, Status, StatusCode, Step, StepKind,
@@ -30,6 +30,34 @@ pub(crate) struct GenerateCall {
     pub(crate) tools: Vec<Action>,
     pub(crate) context: Option<ActionContext>,
     pub(crate) out: Emitter<GenerateResponseChunk>,
+    pub(crate) said: Said,
+}
+
+/// What a generate call adds to its conversation, for those who keep it: model
+/// and tool messages as they are said, whatever middleware makes of the request.
+/// After a resume, the first one stands in place of the message that was resumed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Said(Arc<Mutex<Vec<Arc<Message>>>>);
+
+impl Said {
+    pub(crate) fn take(&self) -> Vec<Arc<Message>> {
+        std::mem::take(&mut self.lock())
+    }
+
+    /// A turn that is run again has said nothing yet.
+    fn rewind(&self, length: usize) {
+        self.lock().truncate(length);
+    }
+
+    fn add(&self, messages: impl IntoIterator<Item = Arc<Message>>) -> usize {
+        let mut said = self.lock();
+        said.extend(messages);
+        said.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Message>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Runs a turn and all that follow it, as one step of the trace.
@@ -51,15 +79,19 @@ pub(crate) fn begin_turn<'a>(
 
 /// One turn, inside of all middleware.
 pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<GenerateResponse> {
-    let Turn { mut options, number, message_index } = turn;
+    let Turn { mut options, number, message_index, said } = turn;
+    call.said.rewind(said);
     let model = call.ai.resolve_model(options.model.as_deref()).await?;
     let names = options.tools.as_deref().unwrap_or_default();
     let tools = request::resolve_tools(&call.ai, names, &call.tools).await?;
     if let Some(resume) = options.resume.take() {
-        let message = resume::resolve(&mut options, resume, &tools, &call.stack).await?;
-        emit_tool_message(call, &message, message_index).await?;
+        let [resolved, answers] = resume::resolve(&options, resume, &tools, &call.stack).await?;
+        options.messages.pop();
+        options.messages.extend([resolved.clone(), answers.clone()]);
+        emit_tool_message(call, &answers, message_index).await?;
+        let said = call.said.add([resolved, answers]);
         let message_index = message_index + 1;
-        return begin_turn(call, Turn { options, number, message_index }).await;
+        return begin_turn(call, Turn { options, number, message_index, said }).await;
     }
     request::replace_resources(&call.ai, &mut options.messages).await?;
     let request = request::build(&options, &tools)?;
@@ -77,6 +109,7 @@ pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<Generate
         check_output(&response, &message)?;
     }
     if !wants_tools || options.return_tool_requests == Some(true) {
+        call.said.add([message]);
         return Ok(response);
     }
     let max_turns = options.max_turns.unwrap_or(MAX_TURNS);
@@ -88,13 +121,19 @@ pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<Generate
     }
     let responses = match tool_run::run_tools(&message, &tools, &call.stack).await? {
         ToolRound::Answered(responses) => responses,
-        ToolRound::Interrupted(message) => return Ok(interrupted(response, message)),
+        ToolRound::Interrupted(message) => {
+            let message = Arc::new(message);
+            call.said.add([message.clone()]);
+            return Ok(interrupted(response, message));
+        }
     };
     let answers = tool_run::tool_message(responses);
     let message_index = message_index + u64::from(stream.has_begun.load(Ordering::Relaxed));
     emit_tool_message(call, &answers, message_index).await?;
+    let said = call.said.add([message.clone(), answers.clone()]);
     options.messages.extend([message, answers]);
-    begin_turn(call, Turn { options, number: number + 1, message_index: message_index + 1 }).await
+    let (number, message_index) = (number + 1, message_index + 1);
+    begin_turn(call, Turn { options, number, message_index, said }).await
 }
 
 async fn emit_tool_message(call: &GenerateCall, message: &Message, index: u64) -> Result<()> {
@@ -152,9 +191,9 @@ fn requested_output(output: &OutputConfig) -> Value {
     })
 }
 
-fn interrupted(response: GenerateResponse, message: Message) -> GenerateResponse {
+fn interrupted(response: GenerateResponse, message: Arc<Message>) -> GenerateResponse {
     GenerateResponse {
-        message: Some(Arc::new(message)),
+        message: Some(message),
         finish_reason: Some(FinishReason::Interrupted),
         finish_message: Some("One or more tool calls resulted in interrupts.".into()),
         ..response

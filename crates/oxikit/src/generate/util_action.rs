@@ -4,6 +4,7 @@ use oxikit_core::{Action, ActionKind, Context, Emitter, Result};
 use oxikit_wire::{GenerateActionOptions, GenerateResponse, GenerateResponseChunk};
 
 use super::builder::run_loop;
+use super::turn::Said;
 use crate::Oxikit;
 
 impl Oxikit {
@@ -18,7 +19,8 @@ async fn generate(
     out: Emitter<GenerateResponseChunk>,
 ) -> Result<GenerateResponse> {
     let ai = Oxikit::of(ctx.registry());
-    let response = run_loop(ai, options, Vec::new(), Vec::new(), None, out).await?;
+    let response =
+        run_loop(ai, options, Vec::new(), Vec::new(), None, out, Said::default()).await?;
     // What only a caller in this process can use stays here.
     Ok(GenerateResponse { latency_ms: None, raw: None, ..response })
 }

@@ -1,0 +1,102 @@
+//! The actions beside an agent: reading its snapshots, stopping its work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxikit_core::ports::{Owner, SnapshotWrite};
+use oxikit_core::{Action, ActionKind, Context, Result, Status};
+use oxikit_wire::{
+    AgentAbortRequest, AgentAbortResponse, AgentFinishReason, GetSnapshotRequest, SessionSnapshot,
+    SnapshotStatus,
+};
+
+use super::{Definition, clock};
+
+/// Detached work that has not been heard of for so long counts as lost.
+const EXPIRY: Duration = Duration::from_secs(60);
+
+/// Both companions; they have the agent's own name.
+pub(super) fn actions(agent: &Arc<Definition>) -> [Action; 2] {
+    let (reader, stopper) = (agent.clone(), agent.clone());
+    let snapshot = Action::builder(ActionKind::AgentSnapshot, &agent.name)
+        .description(format!("Reads a snapshot of agent '{}'.", agent.name))
+        .handler(move |request: GetSnapshotRequest, ctx: Context| {
+            let agent = reader.clone();
+            async move { get(&agent, &Owner::of(ctx.data()), request).await }
+        });
+    let abort = Action::builder(ActionKind::AgentAbort, &agent.name)
+        .description(format!("Stops detached work of agent '{}'.", agent.name))
+        .handler(move |request: AgentAbortRequest, ctx: Context| {
+            let agent = stopper.clone();
+            async move { abort(&agent, &Owner::of(ctx.data()), request).await }
+        });
+    [snapshot, abort]
+}
+
+async fn get(
+    agent: &Definition,
+    owner: &Owner,
+    request: GetSnapshotRequest,
+) -> Result<SessionSnapshot> {
+    let store = agent.store()?;
+    let (stored, what) = match (request.snapshot_id, request.session_id) {
+        (Some(id), None) => (store.get(owner, &id).await?, format!("Snapshot '{id}'")),
+        (None, Some(id)) if id.trim().is_empty() => {
+            return Err(Status::invalid_argument("a session id is not blank"));
+        }
+        (None, Some(id)) => (store.latest(owner, &id).await?, format!("Session '{id}'")),
+        _ => {
+            return Err(Status::invalid_argument(
+                "exactly one of 'snapshotId' and 'sessionId' is needed",
+            ));
+        }
+    };
+    let Some(stored) = stored.filter(|stored| agent.owns(stored)) else {
+        return Err(Status::not_found(format!("{what} not found")));
+    };
+    let mut snapshot = stored.snapshot;
+    if is_expired(&snapshot) {
+        snapshot.status = Some(SnapshotStatus::Expired);
+    }
+    // Clients wait for a status; a foreign store may have left it out.
+    snapshot.status.get_or_insert(SnapshotStatus::Completed);
+    snapshot.state = snapshot.state.map(|state| agent.shown(state)).transpose()?;
+    Ok(snapshot)
+}
+
+fn is_expired(snapshot: &SessionSnapshot) -> bool {
+    snapshot.status == Some(SnapshotStatus::Pending)
+        && snapshot.heartbeat_at.as_ref().is_some_and(|beat| clock::is_older(beat, EXPIRY))
+}
+
+/// Stops the work behind a pending snapshot. Answers the status before; of a
+/// snapshot that is not there, none.
+async fn abort(
+    agent: &Definition,
+    owner: &Owner,
+    request: AgentAbortRequest,
+) -> Result<AgentAbortResponse> {
+    let store = agent.store()?;
+    let id = request.snapshot_id;
+    let Some(stored) = store.get(owner, &id).await?.filter(|stored| agent.owns(stored)) else {
+        return Ok(AgentAbortResponse { snapshot_id: id, status: None });
+    };
+    let before = std::sync::Mutex::new(None);
+    let session = stored.snapshot.session_id.unwrap_or_default();
+    let write = SnapshotWrite::new(owner, &agent.name, &session, &id);
+    let stop = |row: Option<&SessionSnapshot>| {
+        let status = row.and_then(|row| row.status);
+        *before.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = status;
+        let row = row.filter(|row| row.status == Some(SnapshotStatus::Pending));
+        Ok(row.map(|row| SessionSnapshot {
+            status: Some(SnapshotStatus::Aborted),
+            finish_reason: Some(AgentFinishReason::Aborted),
+            updated_at: Some(clock::now()),
+            heartbeat_at: None,
+            ..row.clone()
+        }))
+    };
+    store.save(write, &stop).await?;
+    let status = before.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(AgentAbortResponse { snapshot_id: id, status })
+}

@@ -1,0 +1,301 @@
+//! An invocation: its turns, one after another, and what it answers.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use oxikit_core::{Context, Emitter, Inputs, Result, Status, Step, StepKind};
+use oxikit_wire::{
+    AgentFinishReason, AgentInput, AgentOutput, AgentStreamChunk, RuntimeError, SessionSnapshot,
+    SessionState, SnapshotStatus, TurnEnd,
+};
+use serde::Serialize;
+use tokio_util::sync::DropGuard;
+
+use super::definition::BoxFuture;
+use super::outlet::Outlet;
+use super::start::{Begun, new_id};
+use super::turn::{TurnParts, TurnPlace, TurnReply};
+use super::writer::{Write, Writer};
+use super::{Definition, Session, clock};
+
+/// So many inputs wait behind a running turn before their sender has to.
+const MAX_WAITING: usize = 64;
+
+/// A session with somebody talking to it.
+pub(super) struct Conversation {
+    pub(super) agent: Arc<Definition>,
+    /// Where turns run: it has the session around it, and a token of its own, as
+    /// the work may outlive the action.
+    pub(super) ctx: Context,
+    pub(super) session: Session,
+    pub(super) writer: Option<Writer>,
+    pub(super) last_good: LastGood,
+    pub(super) turns: usize,
+    reply: TurnReply,
+    /// Stops the turn when nobody waits for it any more.
+    stop: DropGuard,
+}
+
+/// What a failed turn falls back to.
+#[derive(Debug, Clone)]
+pub(super) struct LastGood {
+    pub(super) snapshot: Option<String>,
+    pub(super) created_at: Option<String>,
+    pub(super) state: SessionState,
+}
+
+/// A turn at work. It can be handed over to a task of its own.
+pub(super) struct RunningTurn {
+    pub(super) input: AgentInput,
+    pub(super) place: TurnPlace,
+    pub(super) work: BoxFuture<Result<TurnDone>>,
+}
+
+/// What a turn leaves; the trace shows the state.
+#[derive(Serialize)]
+pub(super) struct TurnDone {
+    pub(super) state: SessionState,
+    #[serde(skip)]
+    pub(super) reply: TurnReply,
+}
+
+impl Conversation {
+    pub(super) fn new(
+        agent: Arc<Definition>,
+        ctx: &Context,
+        begun: Begun,
+        out: Emitter<AgentStreamChunk>,
+    ) -> Self {
+        let Begun { session, last_good, writer } = begun;
+        ctx.set_attribute("genkit:metadata:agent:sessionId", session.as_str());
+        let outlet = Outlet::new(out, agent.chunk_transform.clone());
+        let (transform, schema) = (agent.state_transform.clone(), agent.state_schema.clone());
+        let session = Session::new(session, last_good.state.clone(), outlet, transform, schema);
+        let ctx = ctx.fork(session.clone());
+        let stop = ctx.cancellation().clone().drop_guard();
+        let reply = TurnReply::default();
+        Self { agent, ctx, session, writer, last_good, turns: 0, reply, stop }
+    }
+
+    /// Takes turns until there is no more input, one fails, or the work is detached.
+    pub(super) async fn run(mut self, mut inputs: Inputs<AgentInput>) -> Result<AgentOutput> {
+        let mut waiting = VecDeque::new();
+        loop {
+            let input = match waiting.pop_front() {
+                Some(input) => input,
+                None => match inputs.next().await? {
+                    Some(input) => input,
+                    None => break,
+                },
+            };
+            if is_detach(&input) {
+                return self.detach(None, Some(input), waiting, inputs).await;
+            }
+            if self.turns > 0 {
+                self.take_session().await?;
+            }
+            let mut turn = self.begin_turn(input);
+            let place = turn.place.clone();
+            let done = match self.watch(&mut turn.work, &mut waiting, &mut inputs).await? {
+                None => return self.detach(Some(turn), None, waiting, inputs).await,
+                Some(done) => done,
+            };
+            let is_last = waiting.is_empty() && !inputs.is_open();
+            match done {
+                Ok(done) => self.complete(place, done, is_last).await?,
+                Err(status) => return self.fail(place, &status).await,
+            }
+        }
+        self.finish()
+    }
+
+    /// From the second turn on, others know the session too.
+    pub(super) async fn take_session(&mut self) -> Result<()> {
+        match &mut self.writer {
+            Some(writer) => writer.take().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Begins a turn. Nothing happens until its work is polled.
+    pub(super) fn begin_turn(&mut self, input: AgentInput) -> RunningTurn {
+        let place = TurnPlace {
+            snapshot: self.writer.as_ref().map(|_| new_id()),
+            parent: self.last_good.snapshot.clone(),
+            index: self.turns,
+        };
+        self.begin_turn_at(place, input)
+    }
+
+    pub(super) fn begin_turn_at(&mut self, place: TurnPlace, input: AgentInput) -> RunningTurn {
+        self.turns += 1;
+        self.session.begin_turn(place.snapshot.clone());
+        let (agent, session, above) = (self.agent.clone(), self.session.clone(), self.ctx.clone());
+        let (at, asked) = (place.clone(), input.clone());
+        let work = async move {
+            let name = format!("runTurn-{}", at.index + 1);
+            let step = Step::new(StepKind::FlowStep, &name).below(&above).input(&input);
+            step.run(|ctx| async move {
+                if let Some(snapshot) = &at.snapshot {
+                    ctx.set_attribute("genkit:metadata:agent:snapshotId", snapshot.as_str());
+                }
+                if let Some(message) = &input.message {
+                    session.add_message(message.clone());
+                }
+                let parts = TurnParts { input, session: session.clone(), ctx, place: at };
+                let reply = agent.run_turn(parts).await?;
+                Ok(TurnDone { state: session.to_state(), reply })
+            })
+            .await
+        };
+        RunningTurn { input: asked, place, work: Box::pin(work) }
+    }
+
+    /// Waits for the end of the turn, while inputs queue up behind it. `None` if
+    /// one of them asks to detach it.
+    async fn watch(
+        &self,
+        work: &mut BoxFuture<Result<TurnDone>>,
+        waiting: &mut VecDeque<AgentInput>,
+        inputs: &mut Inputs<AgentInput>,
+    ) -> Result<Option<Result<TurnDone>>> {
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut *work => return Ok(Some(done)),
+                status = kept(self.writer.as_ref()) => return Err(status),
+                input = inputs.next(), if inputs.is_open() && waiting.len() < MAX_WAITING => {
+                    let Some(input) = input? else { continue };
+                    let is_detach = is_detach(&input);
+                    if input.message.is_some() || input.resume.is_some() {
+                        waiting.push_back(input);
+                    }
+                    if is_detach {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps what the turn has done, and tells that it has ended.
+    async fn complete(&mut self, place: TurnPlace, done: TurnDone, is_last: bool) -> Result<()> {
+        let TurnDone { state, reply } = done;
+        let finish_reason = reply.finish_reason;
+        let mut snapshot = self.snapshot(&place, state);
+        snapshot.status = Some(SnapshotStatus::Completed);
+        snapshot.finish_reason = finish_reason;
+        self.save(&snapshot, is_last).await?;
+        self.last_good = LastGood {
+            snapshot: place.snapshot.clone(),
+            created_at: Some(snapshot.created_at),
+            state: snapshot.state.unwrap_or_default(),
+        };
+        self.reply = reply;
+        self.session.tell_end(TurnEnd { snapshot_id: place.snapshot, finish_reason }).await
+    }
+
+    /// Notes how the turn has failed, and answers what was good before.
+    async fn fail(mut self, place: TurnPlace, status: &Status) -> Result<AgentOutput> {
+        let error = runtime_error(status);
+        let finish_reason = Some(AgentFinishReason::Failed);
+        let mut snapshot = self.snapshot(&place, self.session.to_state());
+        snapshot.status = Some(SnapshotStatus::Failed);
+        snapshot.finish_reason = finish_reason;
+        snapshot.error = Some(error.clone());
+        self.save(&snapshot, true).await?;
+        let end = TurnEnd { snapshot_id: place.snapshot, finish_reason };
+        self.session.tell_end(end).await?;
+        let LastGood { state, .. } = &self.last_good;
+        self.reply = TurnReply {
+            message: state.messages.as_ref().and_then(|messages| messages.last().cloned()),
+            artifacts: state.artifacts.clone().unwrap_or_default(),
+            finish_reason,
+        };
+        Ok(AgentOutput { error: Some(error), ..self.finish()? })
+    }
+
+    /// The snapshot of a turn that stands there. Time does not run backwards
+    /// along a branch, whatever the clock does.
+    pub(super) fn snapshot(&self, place: &TurnPlace, state: SessionState) -> SessionSnapshot {
+        let now = clock::now();
+        let created_at = match &self.last_good.created_at {
+            Some(parent) if *parent > now => parent.clone(),
+            _ => now,
+        };
+        SessionSnapshot {
+            snapshot_id: place.snapshot.clone().unwrap_or_default(),
+            session_id: Some(self.session.id().to_owned()),
+            parent_id: place.parent.clone(),
+            updated_at: Some(created_at.clone()),
+            created_at,
+            state: Some(state),
+            ..SessionSnapshot::default()
+        }
+    }
+
+    async fn save(&mut self, snapshot: &SessionSnapshot, is_last: bool) -> Result<()> {
+        let metadata = self.new_notes();
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let write = Write { is_last, metadata: metadata.as_ref(), work: None };
+        writer.save(snapshot, write).await?;
+        Ok(())
+    }
+
+    /// Notes on a session that has no snapshot yet.
+    pub(super) fn new_notes(&self) -> Option<oxikit_wire::JsonObject> {
+        let notes = self.agent.session_notes.as_ref()?;
+        self.last_good.snapshot.is_none().then(|| notes(self.ctx.data()))
+    }
+
+    /// What the invocation answers.
+    fn finish(self) -> Result<AgentOutput> {
+        // The end is no reason to stop what user code has started.
+        let _ = self.stop.disarm();
+        let TurnReply { message, artifacts, finish_reason } = self.reply;
+        let mut output = AgentOutput {
+            session_id: Some(self.session.id().to_owned()),
+            message,
+            artifacts: Some(artifacts).filter(|artifacts| !artifacts.is_empty()),
+            finish_reason,
+            ..AgentOutput::default()
+        };
+        if self.writer.is_some() {
+            output.snapshot_id = self.last_good.snapshot;
+            return Ok(output);
+        }
+        match self.agent.shown(self.last_good.state) {
+            Ok(state) => output.state = Some(state),
+            // What cannot be covered is not shown.
+            Err(status) => {
+                output.message = None;
+                output.artifacts = None;
+                output.finish_reason = Some(AgentFinishReason::Failed);
+                output.error = Some(runtime_error(&status));
+            }
+        }
+        Ok(output)
+    }
+}
+
+/// Ends only when the session is lost to another writer.
+async fn kept(writer: Option<&Writer>) -> Status {
+    match writer {
+        Some(writer) => writer.keep().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn is_detach(input: &AgentInput) -> bool {
+    input.detach == Some(true)
+}
+
+/// What a client may read of a failure.
+pub(super) fn runtime_error(status: &Status) -> RuntimeError {
+    let outgoing = status.outgoing();
+    RuntimeError {
+        status: Some(outgoing.status.name().to_owned()),
+        message: outgoing.message,
+        details: outgoing.details,
+    }
+}

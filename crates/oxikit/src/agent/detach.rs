@@ -1,0 +1,233 @@
+//! Work that goes on without its caller.
+//!
+//! A pending snapshot stands for it from the beginning, and becomes the finished
+//! one in the end. A heartbeat says that it is alive, and whoever writes `aborted`
+//! on the snapshot stops it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite};
+use oxikit_core::{Inputs, Result, Status, StatusCode};
+use oxikit_wire::{AgentFinishReason, AgentInput, AgentOutput, SessionSnapshot, SnapshotStatus};
+use tokio::time::sleep;
+
+use super::clock;
+use super::conversation::{Conversation, RunningTurn, TurnDone, runtime_error};
+use super::recover::Work;
+use super::start::new_id;
+use super::turn::TurnPlace;
+use super::writer::{Write, Writer};
+
+/// How often detached work says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+/// How long the end of the work is tried to be written while the store is away.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Conversation {
+    /// Writes the pending snapshot, lets the work go on in a task, and answers.
+    pub(super) async fn detach(
+        mut self,
+        running: Option<RunningTurn>,
+        input: Option<AgentInput>,
+        mut waiting: VecDeque<AgentInput>,
+        inputs: Inputs<AgentInput>,
+    ) -> Result<AgentOutput> {
+        if self.writer.is_none() {
+            return Err(Status::failed_precondition(
+                "Detach is only supported when a session store is provided.",
+            ));
+        }
+        self.session.outlet().close();
+        self.take_session().await?;
+        let place = match &running {
+            Some(turn) => turn.place.clone(),
+            None => TurnPlace {
+                snapshot: Some(new_id()),
+                parent: self.last_good.snapshot.clone(),
+                index: self.turns,
+            },
+        };
+        if let Some(input) = input.filter(|input| input.message.is_some() || input.resume.is_some())
+        {
+            waiting.push_front(input);
+        }
+        let known = running.iter().map(|turn| &turn.input).chain(&waiting);
+        let work = Work::new(known.cloned().collect(), self.ctx.data()).to_json()?;
+        let (pending, notes) = (self.pending(&place), self.new_notes());
+        if let Some(writer) = &mut self.writer {
+            let write = Write { metadata: notes.as_ref(), work: Some(&work), is_last: false };
+            writer.save(&pending, write).await?;
+        }
+        let output = AgentOutput {
+            session_id: Some(self.session.id().to_owned()),
+            snapshot_id: place.snapshot.clone(),
+            finish_reason: Some(AgentFinishReason::Detached),
+            ..AgentOutput::default()
+        };
+        let ctx = self.ctx.clone();
+        let detached = Detached { place, running, waiting, inputs: Some(inputs), work };
+        tokio::spawn(async move { ctx.scope(self.go_on(detached)).await });
+        Ok(output)
+    }
+
+    /// The snapshot that stands for the work while it runs.
+    fn pending(&self, place: &TurnPlace) -> SessionSnapshot {
+        let mut snapshot = self.snapshot(place, self.last_good.state.clone());
+        snapshot.status = Some(SnapshotStatus::Pending);
+        snapshot.heartbeat_at.clone_from(&snapshot.updated_at);
+        snapshot
+    }
+
+    /// Does the work until its end, or until it is stopped or lost.
+    pub(super) async fn go_on(mut self, detached: Detached) {
+        let Some(writer) = self.writer.take() else { return };
+        let place = detached.place.clone();
+        let row = PendingRow {
+            store: writer.store().clone(),
+            owner: writer.owner().clone(),
+            agent: self.agent.name.clone(),
+            session: self.session.id().to_owned(),
+            snapshot: place.snapshot.clone().unwrap_or_default(),
+            work: detached.work.clone(),
+        };
+        let done = tokio::select! {
+            biased;
+            () = row.stopped() => None,
+            () = row.beat() => None,
+            status = writer.keep() => {
+                tracing::warn!(%status, session = row.session, "detached work is given up");
+                None
+            }
+            done = self.take_turns(detached) => Some(done),
+        };
+        if let Some(done) = done {
+            self.settle(writer, &place, done).await;
+        }
+    }
+
+    /// All turns that were asked for, until one fails.
+    async fn take_turns(&mut self, detached: Detached) -> Result<TurnDone> {
+        let Detached { place, running, mut waiting, mut inputs, .. } = detached;
+        let mut done = match running {
+            Some(turn) => Some(turn.work.await?),
+            None => None,
+        };
+        loop {
+            let next = match (waiting.pop_front(), &mut inputs) {
+                (Some(input), _) => Some(input),
+                (None, Some(inputs)) => inputs.next().await?,
+                (None, None) => None,
+            };
+            let Some(input) = next else { break };
+            if input.message.is_some() || input.resume.is_some() {
+                let place = TurnPlace { index: self.turns, ..place.clone() };
+                done = Some(self.begin_turn_at(place, input).work.await?);
+            }
+        }
+        let nothing = || TurnDone { state: self.session.to_state(), reply: Default::default() };
+        Ok(done.unwrap_or_else(nothing))
+    }
+
+    /// Writes the end of the work into its snapshot, as long as it takes.
+    async fn settle(self, mut writer: Writer, place: &TurnPlace, done: Result<TurnDone>) {
+        let (state, status, finish_reason, error) = match done {
+            Ok(TurnDone { state, reply }) => {
+                (state, SnapshotStatus::Completed, reply.finish_reason, None)
+            }
+            Err(status) => {
+                let error = runtime_error(&status);
+                let failed = AgentFinishReason::Failed;
+                (self.session.to_state(), SnapshotStatus::Failed, Some(failed), Some(error))
+            }
+        };
+        let mut snapshot = self.snapshot(place, state);
+        snapshot.status = Some(status);
+        snapshot.finish_reason = finish_reason;
+        snapshot.error = error;
+        let mut pause = Duration::from_millis(50);
+        let until = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let write = Write { is_last: true, ..Write::default() };
+            match writer.save(&snapshot, write).await {
+                Err(status) if is_temporary(&status) && tokio::time::Instant::now() < until => {}
+                Err(status) => {
+                    tracing::error!(%status, snapshot = snapshot.snapshot_id, "the end of detached work is not kept");
+                    return;
+                }
+                Ok(_) => return,
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+    }
+}
+
+/// Turns that are to be taken without a caller.
+pub(super) struct Detached {
+    pub(super) place: TurnPlace,
+    pub(super) running: Option<RunningTurn>,
+    pub(super) waiting: VecDeque<AgentInput>,
+    pub(super) inputs: Option<Inputs<AgentInput>>,
+    /// What it takes to start them again.
+    pub(super) work: String,
+}
+
+/// The row that stands for detached work.
+struct PendingRow {
+    store: Arc<dyn SessionStore>,
+    owner: Owner,
+    agent: String,
+    session: String,
+    snapshot: String,
+    work: String,
+}
+
+impl PendingRow {
+    /// Waits until somebody has aborted the work, or deleted the session.
+    async fn stopped(&self) {
+        let Self { store, owner, snapshot, .. } = self;
+        let mut revision = 0;
+        loop {
+            match store.get(owner, snapshot).await {
+                Ok(Some(stored)) if stored.snapshot.status == Some(SnapshotStatus::Pending) => {
+                    revision = stored.revision;
+                }
+                // The work itself has ended and was written.
+                Ok(Some(stored)) if stored.snapshot.status != Some(SnapshotStatus::Aborted) => {
+                    return std::future::pending().await;
+                }
+                Ok(_) => return,
+                Err(_) => sleep(Duration::from_secs(1)).await,
+            }
+            if store.changed(owner, snapshot, revision).await.is_err() {
+                sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+
+    /// Says again and again that the work is alive. Never ends.
+    async fn beat(&self) {
+        let Self { store, owner, agent, session, snapshot, work } = self;
+        loop {
+            sleep(HEARTBEAT).await;
+            let write = SnapshotWrite {
+                work: Some(work),
+                ..SnapshotWrite::new(owner, agent, session, snapshot)
+            };
+            let beat = |row: Option<&SessionSnapshot>| {
+                let row = row.filter(|row| row.status == Some(SnapshotStatus::Pending));
+                Ok(row
+                    .map(|row| SessionSnapshot { heartbeat_at: Some(clock::now()), ..row.clone() }))
+            };
+            if let Err(error) = store.save(write, &beat).await {
+                tracing::warn!(%error, snapshot, "a heartbeat is not kept");
+            }
+        }
+    }
+}
+
+fn is_temporary(status: &Status) -> bool {
+    matches!(status.code(), StatusCode::Unavailable | StatusCode::DeadlineExceeded)
+}

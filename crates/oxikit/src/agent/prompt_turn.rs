@@ -1,0 +1,124 @@
+//! The turn of a prompt agent: the prompt with the conversation in it, the model,
+//! the tools.
+
+use std::sync::Arc;
+
+use oxikit_core::{Result, Status};
+use oxikit_wire::{
+    AgentFinishReason, AgentInput, FinishReason, GenerateResponse, GenerateResponseChunk, Part,
+    PartKind, Role,
+};
+use serde_json::Value;
+
+use super::resume;
+use super::turn::{TurnParts, TurnReply};
+use crate::generate::Said;
+use crate::middleware::Middleware;
+use crate::{Generate, Oxikit};
+
+/// What a prompt agent asks.
+pub(super) struct PromptBody {
+    pub(super) prompt: String,
+    pub(super) input: Value,
+    pub(super) middleware: Vec<Arc<dyn Middleware>>,
+}
+
+impl PromptBody {
+    pub(super) async fn run(&self, parts: TurnParts) -> Result<TurnReply> {
+        let TurnParts { input, session, ctx, .. } = &parts;
+        check(input)?;
+        let history = session.messages();
+        if let Some(resume) = &input.resume {
+            resume::check(resume, &history)?;
+        }
+        let said = Said::default();
+        let call = Oxikit::of(ctx.registry())
+            .prompt(&self.prompt, &self.input)
+            .shared_middleware(&self.middleware)
+            .messages(history)
+            .said(said.clone());
+        let response = answer(resumed(call, input), &parts).await?;
+
+        let mut messages = session.messages();
+        if input.resume.is_some() {
+            // What was said begins with this message, its interrupts resolved.
+            messages.pop();
+        }
+        messages.extend(said.take());
+        session.set_messages(messages);
+        if response.finish_reason == Some(FinishReason::Interrupted) {
+            session.tell_chunk(interrupts(&response)).await?;
+        }
+        Ok(TurnReply {
+            finish_reason: response.finish_reason.map(agent_reason),
+            message: response.message,
+            artifacts: session.artifacts(),
+        })
+    }
+}
+
+/// A turn begins with something to say, by a user.
+fn check(input: &AgentInput) -> Result<()> {
+    let Some(message) = &input.message else {
+        return match input.resume {
+            Some(_) => Ok(()),
+            None => Err(Status::invalid_argument("a turn takes a `message` or a `resume`")),
+        };
+    };
+    if message.role != Role::User {
+        return Err(Status::invalid_argument("the message of a turn has the role `user`"));
+    }
+    let is_of_tool =
+        |part: &Part| matches!(part.kind, PartKind::ToolRequest(_) | PartKind::ToolResponse(_));
+    if message.content.iter().any(is_of_tool) {
+        return Err(Status::invalid_argument(
+            "the message of a turn has no tool parts; interrupts are answered by `resume`",
+        ));
+    }
+    Ok(())
+}
+
+fn resumed(mut call: Generate, input: &AgentInput) -> Generate {
+    let Some(resume) = &input.resume else { return call };
+    for response in resume.respond.iter().flatten() {
+        call = call.respond(response.clone());
+    }
+    for restart in resume.restart.iter().flatten() {
+        call = call.restart(resume::mark_resumed(restart));
+    }
+    call
+}
+
+async fn answer(call: Generate, parts: &TurnParts) -> Result<GenerateResponse> {
+    if !parts.session.outlet().is_wanted() {
+        return Ok(call.await?.into_response());
+    }
+    let mut stream = call.stream();
+    while let Some(chunk) = stream.next().await {
+        parts.session.tell_chunk(chunk).await?;
+    }
+    Ok(stream.finish().await?.into_response())
+}
+
+/// Tells the reader which tool requests wait.
+fn interrupts(response: &GenerateResponse) -> GenerateResponseChunk {
+    let parts = response.message.iter().flat_map(|message| &message.content);
+    GenerateResponseChunk {
+        role: Some(Role::Tool),
+        content: parts.filter(|part| part.as_tool_request().is_some()).cloned().collect(),
+        ..GenerateResponseChunk::default()
+    }
+}
+
+fn agent_reason(reason: FinishReason) -> AgentFinishReason {
+    match reason {
+        FinishReason::Stop => AgentFinishReason::Stop,
+        FinishReason::Length => AgentFinishReason::Length,
+        FinishReason::Blocked => AgentFinishReason::Blocked,
+        FinishReason::Aborted => AgentFinishReason::Aborted,
+        FinishReason::Failed => AgentFinishReason::Failed,
+        FinishReason::Interrupted => AgentFinishReason::Interrupted,
+        FinishReason::Other => AgentFinishReason::Other,
+        FinishReason::Unknown => AgentFinishReason::Unknown,
+    }
+}
