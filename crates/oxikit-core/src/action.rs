@@ -1,5 +1,6 @@
 //! The one operation: something that can be called by its key.
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ struct Inner {
     kind: ActionKind,
     key: String,
     descriptor: ActionDescriptor,
+    takes_tree: bool,
     prepare: Prepare,
 }
 
@@ -59,6 +61,7 @@ impl Action {
             init: None,
             stream: None,
             listed_input: None,
+            takes_tree: false,
         }
     }
 
@@ -80,6 +83,12 @@ impl Action {
     /// How the developer tools list it.
     pub fn descriptor(&self) -> &ActionDescriptor {
         &self.0.descriptor
+    }
+
+    /// Whether it reads its input as a JSON tree, so that a caller who holds text
+    /// may as well make one.
+    pub fn takes_tree(&self) -> bool {
+        self.0.takes_tree
     }
 
     /// Starts a run whose chunks are read.
@@ -168,6 +177,7 @@ pub struct ActionBuilder {
     init: Option<Schema>,
     stream: Option<Schema>,
     listed_input: Option<Schema>,
+    takes_tree: bool,
 }
 
 impl ActionBuilder {
@@ -238,7 +248,8 @@ impl ActionBuilder {
                 )
             }))
         };
-        self.build(checks, stream, None, Box::new(prepare))
+        let takes_tree = TypeId::of::<H::In>() == TypeId::of::<Value>();
+        Self { takes_tree, ..self }.build(checks, stream, None, Box::new(prepare))
     }
 
     /// Makes an action that takes an init and a stream of inputs.
@@ -298,6 +309,7 @@ impl ActionBuilder {
             kind: self.kind,
             key: descriptor.key.clone(),
             descriptor,
+            takes_tree: self.takes_tree,
             prepare,
         }))
     }

@@ -59,6 +59,12 @@ impl Payload {
         Self(Repr::Json(if inside { buffer.slice_ref(raw) } else { Bytes::copy_from_slice(raw) }))
     }
 
+    /// Reads a tree, for an action that [takes one](crate::Action::takes_tree):
+    /// from the text around it, which then needs no look of its own.
+    pub fn read_tree<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tree::deserialize(deserializer).map(Self::of)
+    }
+
     /// The JSON `null`.
     pub fn null() -> Self {
         Self(Repr::Json(Bytes::from_static(b"null")))
@@ -81,8 +87,7 @@ impl Payload {
             Err(payload) => payload.to_json()?,
         };
         if TypeId::of::<T>() == TypeId::of::<Value>() {
-            let tree = tree::from_slice(&json)?;
-            return Ok(try_cast(tree).unwrap_or_else(|_| unreachable!("the types were compared")));
+            return tree::from_slice(&json).map(same_type);
         }
         serde_json::from_slice(&json)
     }
@@ -227,6 +232,11 @@ impl<T: Serialize + Send + Sync + 'static> AnyValue for T {
         *slot = Some(Arc::try_unwrap(self).map_err(|shared| shared as Arc<dyn AnyValue>)?);
         Ok(())
     }
+}
+
+/// `value` as a type that was compared with its own.
+pub(crate) fn same_type<From: 'static, To: 'static>(value: From) -> To {
+    try_cast(value).unwrap_or_else(|_| unreachable!("the types were compared"))
 }
 
 /// `value` itself when both types are the same.

@@ -3,24 +3,61 @@
 use std::cell::Cell;
 use std::fmt;
 
+use oxikit_wire::JsonObject;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// So many members are made room for at most before they are seen.
 const MAX_GUESS: usize = 64;
 
-/// Reads a tree as `serde_json` does, but guesses that an object has as many
-/// members as the one before it. Rows of a table do, and then nothing grows.
+/// After so many items a list is looked at for a shape. A shape costs about as
+/// much as an item, so a short list does without.
+const ITEMS_BEFORE_SHAPE: usize = 8;
+
+/// Reads a tree as `serde_json` does, but cheaper where objects are alike.
 pub(crate) fn from_slice(text: &[u8]) -> Result<Value, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let guess = Cell::new(0);
-    let value = Tree(&guess).deserialize(&mut deserializer)?;
+    let Ok(text) = str::from_utf8(text) else {
+        // It will fail, and says where.
+        return serde_json::from_slice(text);
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
+/// The same for a tree that is a part of something else.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let guess = Cell::new(0);
+    Tree { guess: &guess, shape: None }.deserialize(deserializer)
+}
+
 #[derive(Clone, Copy)]
-struct Tree<'a>(&'a Cell<usize>);
+struct Tree<'a> {
+    /// How many members the object before had; the next one may have as many.
+    guess: &'a Cell<usize>,
+    /// What an object is likely to look like.
+    shape: Option<&'a Shape>,
+}
+
+/// The members that the objects of a list share, in their order. A copy of it
+/// is filled in: that spares the hashes of all names, and nothing grows.
+struct Shape {
+    members: JsonObject,
+    was_wrong: Cell<bool>,
+}
+
+impl Shape {
+    /// The shape of the last two items, if they have the same.
+    fn of(list: &[Value]) -> Option<Self> {
+        let [.., Value::Object(one), Value::Object(other)] = list else { return None };
+        if one.len() > MAX_GUESS || !one.keys().eq(other.keys()) {
+            return None;
+        }
+        let members = one.keys().map(|name| (name.clone(), Value::Null)).collect();
+        Some(Self { members, was_wrong: Cell::new(false) })
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for Tree<'_> {
     type Value = Value;
@@ -63,19 +100,84 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
+        let mut shape: Option<Shape> = None;
+        while let Some(item) = items.next_element_seed(Tree { shape: shape.as_ref(), ..self })? {
             list.push(item);
+            if list.len() == ITEMS_BEFORE_SHAPE {
+                shape = Shape::of(&list);
+            }
+            // A second try could be as wrong.
+            shape = shape.filter(|shape| !shape.was_wrong.get());
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut map = Map::with_capacity(self.0.get());
-        while let Some(key) = members.next_key::<String>()? {
-            let value = members.next_value_seed(self)?;
-            map.insert(key, value);
+        let inner = Tree { shape: None, ..self };
+        let (mut map, mut next) = match self.shape {
+            Some(shape) => inner.fill(shape, &mut members)?,
+            None => (Map::with_capacity(self.guess.get()), members.next_key()?),
+        };
+        while let Some(name) = next {
+            map.insert(name, members.next_value_seed(inner)?);
+            next = members.next_key()?;
         }
-        self.0.set(map.len().min(MAX_GUESS));
+        self.guess.set(map.len().min(MAX_GUESS));
         Ok(Value::Object(map))
+    }
+}
+
+impl Tree<'_> {
+    /// Reads members as long as they are those of the shape, and the name of the
+    /// one after them.
+    fn fill<'de, A: MapAccess<'de>>(
+        self,
+        shape: &Shape,
+        members: &mut A,
+    ) -> Result<(JsonObject, Option<String>), A::Error> {
+        // Not `clone`, which would make more room.
+        let mut map = Map::with_capacity(shape.members.len());
+        map.clone_from(&shape.members);
+        for (filled, (name, slot)) in map.iter_mut().enumerate() {
+            let other = match members.next_key_seed(Expected(name))? {
+                Some(Name::AsExpected) => {
+                    *slot = members.next_value_seed(self)?;
+                    continue;
+                }
+                Some(Name::Other(name)) => Some(name),
+                None => None,
+            };
+            shape.was_wrong.set(true);
+            return Ok((map.into_iter().take(filled).collect(), other));
+        }
+        Ok((map, members.next_key()?))
+    }
+}
+
+/// Reads the name of a member, which is likely to be this one.
+struct Expected<'a>(&'a str);
+
+enum Name {
+    AsExpected,
+    Other(String),
+}
+
+impl<'de> DeserializeSeed<'de> for Expected<'_> {
+    type Value = Name;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Expected<'_> {
+    type Value = Name;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string key")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Name, E> {
+        Ok(if name == self.0 { Name::AsExpected } else { Name::Other(name.to_owned()) })
     }
 }

@@ -98,7 +98,7 @@ impl App {
         };
         let length = body.len();
         watch.read(length);
-        let envelope = match Envelope::parse(body) {
+        let envelope = match Envelope::parse(body, &expose.action) {
             Ok(envelope) => envelope,
             Err(status) => return reply::error(&status),
         };

@@ -5,7 +5,7 @@ use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE}
 use axum::http::{HeaderMap, HeaderValue, StatusCode as HttpStatus, Uri};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use oxikit_core::{Payload, Status};
+use oxikit_core::{Action, Payload, Status};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -18,9 +18,12 @@ const MAX_RESERVE: usize = 256 * 1024;
 pub(crate) type Refusal = (HttpStatus, Status);
 
 /// What is in the wrapper: absent is not the same as `null`.
-#[derive(Debug, Default)]
+/// Read as it stands here for an action that takes a tree.
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Envelope {
+    #[serde(default, deserialize_with = "present_tree")]
     pub(crate) data: Option<Payload>,
+    #[serde(default, deserialize_with = "present")]
     pub(crate) init: Option<Payload>,
 }
 
@@ -121,8 +124,9 @@ fn too_large(limits: &Limits) -> Refusal {
 }
 
 impl Envelope {
-    /// Reads `{"data": …, "init": …}`. Nothing inside of them is parsed here.
-    pub(crate) fn parse(body: Bytes) -> Result<Self, Status> {
+    /// Reads `{"data": …, "init": …}`. Nothing inside of them is parsed here,
+    /// except `data` of an action that takes a tree.
+    pub(crate) fn parse(body: Bytes, action: &Action) -> Result<Self, Status> {
         #[derive(Deserialize)]
         struct Members<'a> {
             #[serde(default, borrow, deserialize_with = "present")]
@@ -144,6 +148,12 @@ impl Envelope {
         // Also what nobody reads: two readers could see two things in it.
         let text = str::from_utf8(&body)
             .map_err(|_| Status::invalid_argument("the body is not text in UTF-8"))?;
+        // If that fails, the members one by one tell why.
+        if action.takes_tree()
+            && let Ok(envelope @ Self { data: Some(_), .. }) = serde_json::from_str(text)
+        {
+            return Ok(envelope);
+        }
         let members: Members<'_> = serde_json::from_str(text).map_err(|error| {
             Status::invalid_argument(format!("the body is not valid JSON: {error}"))
         })?;
@@ -165,6 +175,14 @@ fn is_empty_object(body: &[u8]) -> bool {
     body.iter().filter(|byte| !byte.is_ascii_whitespace()).eq(b"{}")
 }
 
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+fn present_tree<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Payload>, D::Error> {
+    Payload::read_tree(deserializer).map(Some)
 }

@@ -1,6 +1,7 @@
 //! Values on their way.
 
 use oxikit_core::Payload;
+use serde::Deserialize;
 use serde_json::Value;
 
 #[test]
@@ -21,4 +22,49 @@ fn a_tree_is_read_as_serde_json_reads_it() {
     }
     let deep = "[".repeat(200) + &"]".repeat(200);
     assert!(Payload::from_json(deep).unwrap().to_value().is_err());
+}
+
+#[test]
+fn rows_that_are_alike_are_read_as_any_others() {
+    let row = |i: u32| format!(r#"{{"id":{i},"na\u006de":"row","tags":[{i},{{}}]}}"#);
+    let others = [
+        r#"{"id":0,"name":"and more","tags":null,"more":[{"id":1}],"id":2}"#,
+        r#"{"id":0,"name":"too few"}"#,
+        r#"{"id":0,"tags":"another order","name":1}"#,
+        r#"{"id":0,"id":1,"name":"twice"}"#,
+        r#"{"other":{"id":0}}"#,
+        "{}",
+        "null",
+        r#"[{"id":0}]"#,
+    ];
+    for other in others {
+        let mut rows: Vec<_> = (0..20).map(row).collect();
+        rows[10] = other.to_owned();
+        let text = format!("[{}]", rows.join(", "));
+        let expected: Value = serde_json::from_str(&text).unwrap();
+        let read = Payload::from_json(text).unwrap().to_value().unwrap();
+        assert_eq!(read.to_string(), expected.to_string());
+        // By name too, and not only in their order.
+        assert_eq!(read, expected);
+    }
+    for broken in [r#"{"id":0"#, r#"{"id":0,}"#, r#"{"id":0,"name":"#, r#"{1:0}"#] {
+        let text = format!("[{},{broken}", (0..20).map(row).collect::<Vec<_>>().join(","));
+        let expected = serde_json::from_str::<Value>(&text).unwrap_err();
+        let read = serde_json::from_str::<Tree>(&text).unwrap_err();
+        assert_eq!(read.to_string(), expected.to_string());
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+struct Tree {
+    #[serde(deserialize_with = "Payload::read_tree")]
+    payload: Payload,
+}
+
+#[test]
+fn a_tree_is_read_out_of_the_text_around_it() {
+    let trees: Vec<Tree> = serde_json::from_str(r#"[{"b":1,"a":[2]}, null]"#).unwrap();
+    let texts = trees.into_iter().map(|tree| tree.payload.to_json().unwrap());
+    assert_eq!(texts.collect::<Vec<_>>(), [r#"{"b":1,"a":[2]}"#, "null"]);
 }

@@ -167,6 +167,9 @@ async fn a_schema_of_ones_own_replaces_the_type_s() {
         .input_schema(schema)
         .handler(|input: Value| async move { Ok(input["city"].clone()) });
     check(&refuse(&action, json!({})).await, &[("(root)", "must have required property 'city'")]);
+    let text = Payload::from_json(r#"{"city":"Rome"}"#).unwrap();
+    assert!(action.takes_tree());
+    assert_eq!(action.run(Call::new(text)).await.unwrap().parse::<String>().unwrap(), "Rome");
     assert_eq!(
         action.descriptor().input_schema,
         Some(json!({"type":"object","required":["city"]}))

@@ -148,17 +148,19 @@ async fn depth_is_kept_or_refused_and_costs_no_stack() {
             let body = format!(r#"{{"data":{deep}}}"#);
             let is_within = body.len() <= 16 << 20;
             let effects = app.effects();
-            let answer = app.post("/typed", &body).await;
-            let status = if is_within { 400 } else { 413 };
-            assert_eq!(answer.status, status, "{depth}");
-            answer.assert_error_form();
-            assert!(answer.body.len() < 2000, "{}", answer.body.len());
-            let answer = app.stream("/typed", &body).await;
-            assert!(answer.text().contains(if is_within {
-                "INVALID_ARGUMENT"
-            } else {
-                "RESOURCE_EXHAUSTED"
-            }));
+            for path in ["/typed", "/tree"] {
+                let answer = app.post(path, &body).await;
+                let status = if is_within { 400 } else { 413 };
+                assert_eq!(answer.status, status, "{path} {depth}");
+                answer.assert_error_form();
+                assert!(answer.body.len() < 2000, "{}", answer.body.len());
+                let answer = app.stream(path, &body).await;
+                assert!(answer.text().contains(if is_within {
+                    "INVALID_ARGUMENT"
+                } else {
+                    "RESOURCE_EXHAUSTED"
+                }));
+            }
             assert_eq!(app.effects(), effects);
             let answer = app.post("/echo", &body).await;
             if answer.status == 200 {

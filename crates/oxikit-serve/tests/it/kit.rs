@@ -27,8 +27,8 @@ pub(crate) const SECRETS: [&str; 6] = [
 ];
 
 /// The flows of the test application.
-const FLOWS: [&str; 8] =
-    ["echo", "typed", "count", "slow", "panicking", "failing", "big", "secret"];
+const FLOWS: [&str; 9] =
+    ["echo", "tree", "typed", "count", "slow", "panicking", "failing", "big", "secret"];
 
 /// A server that runs until this is dropped.
 pub(crate) struct App {
@@ -115,6 +115,11 @@ fn define(
             out.send(input.clone()).await?;
             Ok(input)
         }
+    });
+    let run = ran.clone();
+    ai.define_flow("tree", move |input: Value| {
+        run();
+        async move { Ok(input) }
     });
     let run = ran.clone();
     ai.define_flow("typed", move |order: Order| {

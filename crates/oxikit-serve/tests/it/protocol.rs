@@ -26,10 +26,12 @@ async fn a_unary_call_answers_its_result() {
             r#"{"result":{"z":1,"a":18446744073709551615}}"#,
         ),
     ] {
-        let answer = app.post("/echo", body).await;
-        assert_eq!((answer.status, answer.text()), (200, result), "{body}");
-        assert_eq!(answer.header("content-type"), Some("application/json"));
-        assert_named(&answer);
+        for path in ["/echo", "/tree"] {
+            let answer = app.post(path, body).await;
+            assert_eq!((answer.status, answer.text()), (200, result), "{path} {body}");
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            assert_named(&answer);
+        }
     }
     assert_eq!(
         app.post("/typed", r#"{"data":{"name":"tea","x":1}}"#).await.text(),
