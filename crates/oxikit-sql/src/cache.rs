@@ -55,6 +55,7 @@ impl Cache {
         let content = &known.content;
         let texts = content.messages.map_or(0, |messages| messages.bytes)
             + content.custom.map_or(0, |custom| custom.bytes)
+            + content.artifacts.iter().flatten().map(|artifact| artifact.bytes).sum::<i64>()
             + content.head_bytes;
         let bytes = usize::try_from(texts).unwrap_or_default() * PARSED;
         if bytes > self.max_bytes / 4 {

@@ -40,11 +40,15 @@ impl NewCustom {
         if Arc::ptr_eq(before, state) {
             return Ok(Self::Same(base));
         }
+        let whole = serde_json::to_string(state)?;
+        // A patch does not tell the order of names.
+        if !keeps_order(before, state) {
+            return Ok(Self::Whole(whole));
+        }
         let changes = json_patch::diff(before, state);
         if changes.is_empty() {
             return Ok(Self::Same(base));
         }
-        let whole = serde_json::to_string(state)?;
         if whole.len() >= SMALL && base.depth < MAX_DEPTH {
             let patch = serde_json::to_string(&changes)?;
             if patch.len() * MUCH_SMALLER <= whole.len() {
@@ -61,6 +65,25 @@ impl NewCustom {
             Self::Whole(text) => text.len() as i64,
             Self::Patch { bytes, .. } => *bytes,
         }
+    }
+}
+
+/// Whether the names of every object that is in both stand in the same order, none
+/// was taken out, and new ones follow the others.
+fn keeps_order(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            let mut names = after.iter();
+            before.iter().all(|(name, before)| {
+                names
+                    .next()
+                    .is_some_and(|(other, after)| name == other && keeps_order(before, after))
+            })
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            before.iter().zip(after).all(|(before, after)| keeps_order(before, after))
+        }
+        _ => true,
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use oxikit_core::ports::delta::{common_prefix, is_same, json_size};
 use oxikit_core::ports::{MAX_ARTIFACT_BYTES, MAX_SNAPSHOT_BYTES, StoreError};
 use oxikit_wire::{Artifact, Message, SessionSnapshot, SessionState};
 
 use crate::documents::NewCustom;
-use crate::known::{Head, Known};
+use crate::known::{Document, Head, Known};
 
 /// A snapshot on its way into the tables: its small columns, and of its content
 /// only what the snapshot it is compared with does not have.
@@ -42,7 +43,7 @@ pub(crate) struct Kept {
 #[derive(Debug, PartialEq)]
 pub(crate) enum NewArtifact {
     /// The document that is there already.
-    Same(i64),
+    Same(Document),
     /// Its JSON.
     New(String),
 }
@@ -115,6 +116,11 @@ impl Draft {
     /// Bytes that the write adds besides the row itself.
     pub(crate) fn added_bytes(&self) -> i64 {
         let messages = self.messages.iter().flat_map(|messages| &messages.added).map(String::len);
+        self.document_bytes() + messages.sum::<usize>() as i64
+    }
+
+    /// Those of them that are no messages.
+    pub(crate) fn document_bytes(&self) -> i64 {
         let custom = self.custom.iter().map(|custom| match custom {
             NewCustom::Same(_) => 0,
             NewCustom::Whole(text) | NewCustom::Patch { patch: text, .. } => text.len(),
@@ -123,7 +129,7 @@ impl Draft {
             NewArtifact::Same(_) => 0,
             NewArtifact::New(json) => json.len(),
         });
-        messages.chain(custom).chain(artifacts).sum::<usize>() as i64
+        custom.chain(artifacts).sum::<usize>() as i64
     }
 }
 
@@ -137,12 +143,12 @@ fn messages(
     });
     let (kept, mut bytes) = match stored {
         Some((stored, before)) => {
-            let length = common(messages, before);
+            let length = common_prefix(before, messages);
             let bytes = if length == before.len() {
                 stored.bytes
             } else {
                 // Rare: a fork, or a history that was written anew.
-                json_bytes(&messages[..length])?
+                size(&messages[..length])?
             };
             (Kept { segment: stored.segment, length: length as i64 }, bytes)
         }
@@ -154,16 +160,8 @@ fn messages(
     Ok(NewMessages { kept, added, bytes })
 }
 
-/// How many messages both begin with. Those of a session are shared, so that this
-/// seldom looks into one.
-fn common(messages: &[Arc<Message>], before: &[Arc<Message>]) -> usize {
-    let is_same =
-        |(one, other): &(&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(one, other) || one == other;
-    messages.iter().zip(before).take_while(is_same).count()
-}
-
-fn json_bytes(messages: &[Arc<Message>]) -> Result<i64, serde_json::Error> {
-    messages.iter().map(|message| Ok(serde_json::to_string(message)?.len() as i64)).sum()
+fn size(messages: &[Arc<Message>]) -> Result<i64, serde_json::Error> {
+    messages.iter().map(|message| Ok(json_size(message)? as i64)).sum()
 }
 
 fn artifacts(
@@ -175,7 +173,7 @@ fn artifacts(
     let documents = base.and_then(|known| known.content.artifacts.as_deref()).unwrap_or(&[]);
     let stored = |artifact: &Arc<Artifact>| {
         let mut pairs = before.iter().zip(documents);
-        let found = pairs.find(|(other, _)| Arc::ptr_eq(other, artifact) || *other == artifact);
+        let found = pairs.find(|(other, _)| is_same(other, artifact));
         found.map(|(_, document)| NewArtifact::Same(*document))
     };
     let new = |artifact| Ok(NewArtifact::New(serde_json::to_string(artifact)?));

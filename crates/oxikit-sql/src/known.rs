@@ -1,5 +1,7 @@
 //! A stored snapshot and where its parts lie.
 
+use std::sync::Arc;
+
 use oxikit_core::ports::{Owner, StoreError, StoredSnapshot};
 use oxikit_wire::{
     AgentFinishReason, Artifact, Message, SessionSnapshot, SessionState, SnapshotStatus,
@@ -37,8 +39,7 @@ pub(crate) struct Content {
     /// `None` if the state has no list of messages.
     pub(crate) messages: Option<Messages>,
     pub(crate) custom: Option<Custom>,
-    /// Numbers of the documents.
-    pub(crate) artifacts: Option<Vec<i64>>,
+    pub(crate) artifacts: Option<Vec<Document>>,
     /// Bytes of the row itself.
     pub(crate) head_bytes: i64,
 }
@@ -59,6 +60,29 @@ pub(crate) struct Custom {
     pub(crate) depth: i64,
     /// Bytes of the state as one text.
     pub(crate) bytes: i64,
+}
+
+/// The document of an artifact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Document {
+    pub(crate) number: i64,
+    pub(crate) bytes: i64,
+}
+
+/// The artifacts of a snapshot as one text, such as `12:345,13:20`: the number of
+/// each document and its bytes.
+pub(crate) fn list_text(documents: &[Document]) -> String {
+    let texts = documents.iter().map(|document| format!("{}:{}", document.number, document.bytes));
+    texts.collect::<Vec<_>>().join(",")
+}
+
+/// Reads such a text; `None` if it is none.
+pub(crate) fn list_of(text: &str) -> Option<Vec<Document>> {
+    let document = |text: &str| {
+        let (number, bytes) = text.split_once(':')?;
+        Some(Document { number: number.parse().ok()?, bytes: bytes.parse().ok()? })
+    };
+    text.split(',').filter(|text| !text.is_empty()).map(document).collect()
 }
 
 /// The columns of a snapshot's row besides its content.
@@ -163,8 +187,8 @@ impl Row {
 /// What is wrong with a stored text; for the log.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-fn list<T: DeserializeOwned>(texts: &[String]) -> Result<Vec<std::sync::Arc<T>>, Fault> {
-    texts.iter().map(|text| Ok(std::sync::Arc::new(serde_json::from_str(text)?))).collect()
+fn list<T: DeserializeOwned>(texts: &[String]) -> Result<Vec<Arc<T>>, Fault> {
+    texts.iter().map(|text| Ok(Arc::new(serde_json::from_str(text)?))).collect()
 }
 
 /// The name of a variant on the wire.

@@ -13,4 +13,9 @@ mod cache;
 mod documents;
 mod draft;
 mod known;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod summary;
+
+#[cfg(feature = "sqlite")]
+pub use sqlite::{OpenError, SqliteOptions, SqliteStore};

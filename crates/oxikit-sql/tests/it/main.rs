@@ -2,3 +2,6 @@
 //! get wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[cfg(feature = "sqlite")]
+mod sqlite;

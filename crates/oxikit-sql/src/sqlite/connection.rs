@@ -1,0 +1,130 @@
+//! Opening the file.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::SqliteOptions;
+
+/// The steps from an empty file to the tables of this version. A step is never
+/// changed once it was released; new ones are added at the end.
+const STEPS: [&str; 1] = [include_str!("schema.sql")];
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file or its folder cannot be made or read.
+    #[error("the file of the store cannot be used; check its folder and its permissions")]
+    File(#[from] std::io::Error),
+    /// SQLite does not accept it.
+    #[error("SQLite cannot open the store; is the file a database, and the disk not full?")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A newer version has changed the tables.
+    #[error("the store was written by a newer version (tables {found}, known {known}): update")]
+    TooNew {
+        /// The version of the tables in the file.
+        found: u32,
+        /// The newest one that this version knows.
+        known: u32,
+    },
+}
+
+/// The connection that writes. Makes the file, for nobody else to read, and brings
+/// its tables up to date.
+pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection, OpenError> {
+    make_file(path)?;
+    let mut connection = connect(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Counts only while there are no tables; gives room back after a prune.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    enter_wal(&connection, options.patience)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
+    if let Some(pages) = options.max_pages {
+        connection.pragma_update(None, "max_page_count", pages)?;
+    }
+    migrate(&mut connection)?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(super) fn reader(path: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
+    let connection = connect(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+fn connect(path: &Path, options: &SqliteOptions, mode: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // Less than the caller's patience, so that it hears the reason.
+    connection.busy_timeout(options.patience.mul_f64(0.8))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Two processes that open a new file at once may get in each other's way here,
+/// where SQLite does not wait.
+fn enter_wal(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
+    let end = std::time::Instant::now() + patience;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if is_busy(&error) && std::time::Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+}
+
+/// Takes the steps that are missing, as one transaction: of several processes that
+/// open a file at once, one makes them and the others find them made.
+fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
+    let version = |connection: &Connection| {
+        connection.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0))
+    };
+    let known = STEPS.len() as u32;
+    if version(connection)? == known {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = version(&transaction)?;
+    if found > known {
+        return Err(OpenError::TooNew { found, known });
+    }
+    for step in &STEPS[found as usize..] {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", known)?;
+    Ok(transaction.commit()?)
+}
+
+fn make_file(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        private_folder().create(folder)?;
+    }
+    // SQLite gives its other files the rights of this one.
+    private_file().open(path).map(drop)
+}
+
+fn private_folder() -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Makes a file, or opens it, for the user of the process only.
+pub(super) fn private_file() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}

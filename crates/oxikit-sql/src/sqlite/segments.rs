@@ -1,0 +1,131 @@
+//! Messages: segments that only grow, each going on from a place in another one.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::failure::{Failure, Outcome};
+use super::writer::Txn;
+use crate::draft::{Kept, NewMessages};
+use crate::known::Messages;
+
+/// A longer chain of segments is copied into one, so that reading stays short.
+const MAX_DEPTH: i64 = 16;
+
+/// A segment's row.
+struct Segment {
+    parent: Option<i64>,
+    kept: i64,
+    depth: i64,
+}
+
+/// Stores what is new and says where all of it lies, and how many bytes were
+/// copied besides.
+pub(super) fn write(txn: &Txn<'_>, session: i64, new: &NewMessages) -> Outcome<(Messages, i64)> {
+    let NewMessages { kept, added, bytes } = new;
+    let length = kept.length + added.len() as i64;
+    if length == 0 {
+        return Ok((Messages { segment: 0, length, bytes: 0 }, 0));
+    }
+    let is_end = kept.length > 0 && end(txn, session, kept.segment)? == kept.length;
+    let (segment, copied) = match () {
+        // Nothing is added: the segment may go on elsewhere.
+        () if is_end || (added.is_empty() && kept.length > 0) => (kept.segment, 0),
+        () if kept.length == 0 => (begin(txn, session, None, 0, 0)?, 0),
+        () => branch(txn, session, *kept)?,
+    };
+    let mut insert = txn.sql("INSERT INTO messages (segment, place, json) VALUES (?1, ?2, ?3)")?;
+    for (json, place) in added.iter().zip(kept.length..) {
+        insert.execute((segment, place, json))?;
+    }
+    Ok((Messages { segment, length, bytes: *bytes }, copied))
+}
+
+/// The first messages of a segment, in order.
+pub(super) fn read(
+    connection: &Connection,
+    session: i64,
+    segment: i64,
+    length: i64,
+) -> Outcome<Vec<String>> {
+    let sql = "SELECT json FROM messages WHERE segment = ?1 AND place < ?2 ORDER BY place";
+    let mut select = connection.prepare_cached(sql)?;
+    let mut messages = Vec::with_capacity(usize::try_from(length).unwrap_or_default().min(65_536));
+    for (segment, length) in chain(connection, session, segment, length)?.into_iter().rev() {
+        for json in select.query_map((segment, length), |row| row.get(0))? {
+            messages.push(json?);
+        }
+    }
+    Ok(messages)
+}
+
+/// Where the segment ends.
+fn end(txn: &Txn<'_>, session: i64, segment: i64) -> Outcome<i64> {
+    let mut select = txn.sql("SELECT MAX(place) + 1 FROM messages WHERE segment = ?1")?;
+    match select.query_row([segment], |row| row.get(0))? {
+        Some(end) => Ok(end),
+        None => Ok(find(txn.connection(), session, segment)?.kept),
+    }
+}
+
+/// A segment that goes on from a place in another one.
+fn branch(txn: &Txn<'_>, session: i64, kept: Kept) -> Outcome<(i64, i64)> {
+    let chain = chain(txn.connection(), session, kept.segment, kept.length)?;
+    // Segments that begin after the place have no part in it.
+    let (parent, length) = *chain.first().ok_or(MISSING)?;
+    let depth = find(txn.connection(), session, parent)?.depth + 1;
+    if depth <= MAX_DEPTH {
+        return Ok((begin(txn, session, Some(parent), length, depth)?, 0));
+    }
+    let copy = begin(txn, session, None, 0, 0)?;
+    let mut insert = txn.sql(
+        "INSERT INTO messages (segment, place, json)
+         SELECT ?1, place, json FROM messages WHERE segment = ?2 AND place < ?3",
+    )?;
+    for (segment, length) in chain {
+        insert.execute((copy, segment, length))?;
+    }
+    let mut count = txn.sql("SELECT SUM(octet_length(json)) FROM messages WHERE segment = ?1")?;
+    Ok((copy, count.query_row([copy], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default()))
+}
+
+fn begin(txn: &Txn<'_>, session: i64, parent: Option<i64>, kept: i64, depth: i64) -> Outcome<i64> {
+    let segment = txn.next()?;
+    let sql = "INSERT INTO segments (session, number, parent, kept, depth) VALUES (?, ?, ?, ?, ?)";
+    txn.sql(sql)?.execute((session, segment, parent, kept, depth))?;
+    Ok(segment)
+}
+
+/// The segments that the first messages lie in, the last one first, and the place
+/// that each is read up to.
+pub(super) fn chain(
+    connection: &Connection,
+    session: i64,
+    segment: i64,
+    mut length: i64,
+) -> Outcome<Vec<(i64, i64)>> {
+    let mut chain = Vec::new();
+    let mut next = Some(segment).filter(|_| length > 0);
+    while let Some(segment) = next {
+        let Segment { parent, kept, .. } = find(connection, session, segment)?;
+        if length > kept {
+            chain.push((segment, length));
+        }
+        // A parent is older than its children: a chain cannot be a ring.
+        if parent.is_some_and(|parent| parent >= segment) {
+            return Err(MISSING);
+        }
+        length = length.min(kept);
+        next = parent;
+    }
+    Ok(chain)
+}
+
+fn find(connection: &Connection, session: i64, segment: i64) -> Outcome<Segment> {
+    let sql = "SELECT parent, kept, depth FROM segments WHERE session = ?1 AND number = ?2";
+    let mut select = connection.prepare_cached(sql)?;
+    let segment = select.query_row((session, segment), |row| {
+        Ok(Segment { parent: row.get(0)?, kept: row.get(1)?, depth: row.get(2)? })
+    });
+    segment.optional()?.ok_or(MISSING)
+}
+
+const MISSING: Failure = Failure::Damaged("a segment is missing");

@@ -1,0 +1,157 @@
+//! The row of a session.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::failure::Outcome;
+use super::writer::Txn;
+use crate::summary::{Facts, Summary};
+
+/// The columns that [`SessionRow::read`] reads, in order.
+macro_rules! columns {
+    () => {
+        "number, session, agent, created_at, snapshots, orphans, metadata, latest, latest_id,
+         latest_created_at, updated_at, heartbeat_at, status, finish_reason, completed,
+         completed_at, messages, has_artifacts, bytes, garbage, written"
+    };
+}
+pub(super) use columns;
+
+#[derive(Debug)]
+pub(super) struct SessionRow {
+    pub(super) number: i64,
+    pub(super) session: String,
+    pub(super) summary: Summary,
+    pub(super) bytes: i64,
+    /// Bytes that may have lost their use by rows that were written again.
+    pub(super) garbage: i64,
+    pub(super) written: i64,
+}
+
+impl SessionRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let latest = Facts {
+            number: row.get(7)?,
+            id: row.get(8)?,
+            created_at: row.get(9)?,
+            updated_at: row.get(10)?,
+            heartbeat_at: row.get(11)?,
+            status: row.get(12)?,
+            finish_reason: row.get(13)?,
+            ..Facts::default()
+        };
+        let completed = match row.get(14)? {
+            Some(number) => Some(Facts {
+                number,
+                created_at: row.get(15)?,
+                messages: row.get(16)?,
+                has_artifacts: row.get(17)?,
+                ..Facts::default()
+            }),
+            None => None,
+        };
+        let summary = Summary {
+            agent: row.get(2)?,
+            created_at: row.get(3)?,
+            snapshots: row.get(4)?,
+            latest,
+            completed,
+            orphans: row.get(5)?,
+            metadata: row.get(6)?,
+        };
+        Ok(Self {
+            number: row.get(0)?,
+            session: row.get(1)?,
+            summary,
+            bytes: row.get(18)?,
+            garbage: row.get(19)?,
+            written: row.get(20)?,
+        })
+    }
+
+    pub(super) fn find(
+        connection: &Connection,
+        owner: &str,
+        session: &str,
+    ) -> Outcome<Option<Self>> {
+        let sql =
+            concat!("SELECT ", columns!(), " FROM sessions WHERE owner = ?1 AND session = ?2");
+        let mut select = connection.prepare_cached(sql)?;
+        Ok(select.query_row((owner, session), Self::read).optional()?)
+    }
+
+    pub(super) fn find_number(connection: &Connection, number: i64) -> Outcome<Option<Self>> {
+        let sql = concat!("SELECT ", columns!(), " FROM sessions WHERE number = ?1");
+        Ok(connection.prepare_cached(sql)?.query_row([number], Self::read).optional()?)
+    }
+
+    /// Writes what a prune changes. The session keeps its place in lists.
+    pub(super) fn write_again(&self, txn: &Txn<'_>) -> Outcome<()> {
+        txn.sql(
+            "UPDATE sessions SET snapshots = ?2, orphans = ?3, bytes = ?4, garbage = ?5
+             WHERE number = ?1",
+        )?
+        .execute((
+            self.number,
+            self.summary.snapshots,
+            self.summary.orphans,
+            self.bytes,
+            self.garbage,
+        ))?;
+        Ok(())
+    }
+
+    /// Writes all of it as the one that was written last.
+    pub(super) fn write(&self, txn: &Txn<'_>, owner: &str) -> Outcome<()> {
+        let written = txn.next()?;
+        let written_at = now_ms();
+        let Summary { agent, created_at, snapshots, latest, completed, orphans, metadata } =
+            &self.summary;
+        let of_completed = completed.as_ref();
+        txn.sql(
+            "INSERT INTO sessions (number, owner, session, agent, created_at, snapshots, orphans,
+                 metadata, latest, latest_id, latest_created_at, updated_at, heartbeat_at, status,
+                 finish_reason, is_active, completed, completed_at, messages, has_artifacts, bytes,
+                 garbage, written, written_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                 ?18, ?19, ?20, ?21, ?22, ?23, ?24)
+             ON CONFLICT (number) DO UPDATE SET created_at = ?5, snapshots = ?6, orphans = ?7,
+                 metadata = ?8, latest = ?9, latest_id = ?10, latest_created_at = ?11,
+                 updated_at = ?12, heartbeat_at = ?13, status = ?14, finish_reason = ?15,
+                 is_active = ?16, completed = ?17, completed_at = ?18, messages = ?19,
+                 has_artifacts = ?20, bytes = ?21, garbage = ?22, written = ?23, written_at = ?24",
+        )?
+        .execute(rusqlite::params![
+            self.number,
+            owner,
+            self.session,
+            agent,
+            created_at,
+            snapshots,
+            orphans,
+            metadata,
+            latest.number,
+            latest.id,
+            latest.created_at,
+            latest.updated_at,
+            latest.heartbeat_at,
+            latest.status,
+            latest.finish_reason,
+            self.summary.is_active(),
+            of_completed.map(|row| row.number),
+            of_completed.map(|row| &row.created_at),
+            of_completed.map_or(0, |row| row.messages),
+            of_completed.is_some_and(|row| row.has_artifacts),
+            self.bytes,
+            self.garbage,
+            written,
+            written_at,
+        ])?;
+        Ok(())
+    }
+}
+
+/// Milliseconds since 1970. Only ages are measured by it, never an order.
+pub(super) fn now_ms() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| i64::try_from(now.as_millis()).unwrap_or(i64::MAX))
+}

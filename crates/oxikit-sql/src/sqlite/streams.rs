@@ -1,0 +1,233 @@
+//! Durable streams.
+
+use async_trait::async_trait;
+use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use oxikit_core::{OutgoingStatus, Payload};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::SqliteStore;
+use super::failure::{Failure, Outcome};
+use super::readers::at_once;
+use super::session_row::now_ms;
+use super::writer::{Promise, Txn};
+use crate::known::owner_text;
+
+/// So many ended streams are dropped with the opening of a new one.
+const DROPPED: i64 = 4;
+
+/// What an event is, as it is stored.
+const CHUNK: i64 = 0;
+const DONE: i64 = 1;
+const FAILED: i64 = 2;
+
+/// An event as it is stored: its kind and its JSON.
+type Event = (i64, String);
+
+/// A stream's row.
+struct Stream {
+    number: i64,
+    owner: String,
+    position: i64,
+    bytes: i64,
+    is_ended: bool,
+}
+
+#[async_trait]
+impl StreamStore for SqliteStore {
+    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
+        let (owner, stream) = (owner_text(owner), id.to_owned());
+        let keep = self.options().keep_ended_streams.as_secs();
+        let oldest = now_ms() / 1000 - i64::try_from(keep).unwrap_or(i64::MAX);
+        let open = move |txn: &Txn<'_>| {
+            drop_ended(txn, oldest)?;
+            let number = txn.next()?;
+            let mut insert = txn.sql(
+                "INSERT INTO streams (id, number, owner, position, bytes) VALUES (?1, ?2, ?3, 0, 0)
+                 ON CONFLICT DO NOTHING",
+            )?;
+            match insert.execute((&stream, number, &owner))? {
+                0 => Err(Failure::Exists),
+                _ => Ok(()),
+            }
+        };
+        self.writer().run(Promise::Durable, open).await.map_err(|failure| failure.about(id))
+    }
+
+    async fn append(
+        &self,
+        id: &str,
+        position: u64,
+        chunks: Vec<Payload>,
+    ) -> Result<u64, StoreError> {
+        let event = |chunk: &Payload| Ok((CHUNK, text(id, chunk)?));
+        let events = chunks.iter().map(event).collect::<Result<_, StoreError>>()?;
+        self.write(id, position, events).await
+    }
+
+    async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError> {
+        let event = match end {
+            StreamEnd::Done(output) => (DONE, text(id, &output)?),
+            StreamEnd::Failed(status) => {
+                let damaged = |error| StoreError::Damaged(id.to_owned(), Box::new(error));
+                (FAILED, serde_json::to_string(&status).map_err(damaged)?)
+            }
+        };
+        self.write(id, position, vec![event]).await
+    }
+
+    async fn read(
+        &self,
+        owner: &Owner,
+        id: &str,
+        position: u64,
+        limit: usize,
+    ) -> Result<Vec<StreamEvent>, StoreError> {
+        let (owner, stream) = (owner_text(owner), id.to_owned());
+        let position = i64::try_from(position).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let read = move |connection: &Connection| {
+            at_once(connection, || {
+                let number = find_own(connection, &owner, &stream)?.number;
+                events(connection, number, position, limit)
+            })
+        };
+        let read = self.readers().run(read).await.map_err(|failure| failure.about(id))?;
+        read.into_iter().map(|(sequence, event)| decode(id, sequence, event)).collect()
+    }
+
+    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
+        let position = i64::try_from(position).unwrap_or(i64::MAX);
+        let listener = self.bells().listen(id);
+        loop {
+            let heard = listener.heard();
+            let (owner, stream) = (owner_text(owner), id.to_owned());
+            let find = move |connection: &Connection| find_own(connection, &owner, &stream);
+            let found = self.readers().run(find).await.map_err(|failure| failure.about(id))?;
+            if found.is_ended || found.position > position {
+                return Ok(());
+            }
+            heard.await;
+        }
+    }
+}
+
+impl SqliteStore {
+    async fn write(&self, id: &str, position: u64, events: Vec<Event>) -> Result<u64, StoreError> {
+        let stream = id.to_owned();
+        let position = i64::try_from(position).map_err(|_| StoreError::Conflict(id.to_owned()))?;
+        let max_bytes = i64::try_from(self.options().max_stream_bytes).unwrap_or(i64::MAX);
+        let write = move |txn: &Txn<'_>| append(txn, &stream, position, &events, max_bytes);
+        let end = self.writer().run(Promise::Durable, write).await;
+        end.map(i64::unsigned_abs).map_err(|failure| failure.about(id))
+    }
+}
+
+fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Event], max_bytes: i64) -> Outcome<i64> {
+    let stream = find(txn.connection(), id)?.ok_or(Failure::NotFound)?;
+    if stream.position != position && is_written(txn, &stream, position, new)? {
+        // The same write once more, as its answer was lost.
+        return Ok(stream.position);
+    }
+    if stream.is_ended {
+        return Err(Failure::Ended);
+    }
+    if stream.position != position {
+        return Err(Failure::Conflict);
+    }
+    let is_end = new.last().is_some_and(|(kind, _)| *kind != CHUNK);
+    let bytes = stream.bytes + new.iter().map(|(_, json)| json.len()).sum::<usize>() as i64;
+    // An end always fits, or nobody could be told.
+    if !is_end && bytes > max_bytes {
+        return Err(Failure::Full("the stream is too long"));
+    }
+    let mut insert =
+        txn.sql("INSERT INTO events (stream, sequence, kind, json) VALUES (?1, ?2, ?3, ?4)")?;
+    for ((kind, json), sequence) in new.iter().zip(position + 1..) {
+        insert.execute((stream.number, sequence, kind, json))?;
+    }
+    let end = position + new.len() as i64;
+    let ended_at = is_end.then(|| now_ms() / 1000);
+    txn.sql("UPDATE streams SET position = ?2, bytes = ?3, ended_at = ?4 WHERE id = ?1")?
+        .execute((id, end, bytes, ended_at))?;
+    txn.ring(id);
+    Ok(end)
+}
+
+/// Whether these are the last events of the stream, and follow `position`.
+fn is_written(txn: &Txn<'_>, stream: &Stream, position: i64, new: &[Event]) -> Outcome<bool> {
+    if position.checked_add(new.len() as i64) != Some(stream.position) {
+        return Ok(false);
+    }
+    let written = events(txn.connection(), stream.number, position, i64::MAX)?;
+    Ok(written.iter().map(|(_, event)| event).eq(new))
+}
+
+fn events(
+    connection: &Connection,
+    stream: i64,
+    position: i64,
+    limit: i64,
+) -> Outcome<Vec<(i64, Event)>> {
+    let sql = "SELECT sequence, kind, json FROM events
+         WHERE stream = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3";
+    let mut select = connection.prepare_cached(sql)?;
+    let events = select.query_map((stream, position, limit), |row| {
+        Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
+    })?;
+    Ok(events.collect::<Result<_, _>>()?)
+}
+
+fn find_own(connection: &Connection, owner: &str, id: &str) -> Outcome<Stream> {
+    find(connection, id)?.filter(|stream| stream.owner == owner).ok_or(Failure::NotFound)
+}
+
+fn find(connection: &Connection, id: &str) -> Outcome<Option<Stream>> {
+    let sql = "SELECT number, owner, position, bytes, ended_at IS NOT NULL FROM streams
+         WHERE id = ?1";
+    let stream = connection.prepare_cached(sql)?.query_row([id], |row| {
+        Ok(Stream {
+            number: row.get(0)?,
+            owner: row.get(1)?,
+            position: row.get(2)?,
+            bytes: row.get(3)?,
+            is_ended: row.get(4)?,
+        })
+    });
+    Ok(stream.optional()?)
+}
+
+/// A few at a time, so that opening a stream never takes long; more than are made.
+fn drop_ended(txn: &Txn<'_>, oldest: i64) -> Outcome<()> {
+    let mut select = txn.sql("SELECT id, number FROM streams WHERE ended_at < ?1 LIMIT ?2")?;
+    let ended = select.query_map((oldest, DROPPED), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (id, number) in ended.collect::<Result<Vec<(String, i64)>, _>>()? {
+        txn.sql("DELETE FROM events WHERE stream = ?1")?.execute([number])?;
+        txn.sql("DELETE FROM streams WHERE id = ?1")?.execute([&id])?;
+    }
+    Ok(())
+}
+
+fn text(id: &str, payload: &Payload) -> Result<String, StoreError> {
+    let mut json = Vec::new();
+    let damaged =
+        |error: Box<dyn std::error::Error + Send + Sync>| StoreError::Damaged(id.to_owned(), error);
+    payload.write_json(&mut json).map_err(|error| damaged(error.into()))?;
+    String::from_utf8(json).map_err(|error| damaged(error.into()))
+}
+
+fn decode(id: &str, sequence: i64, (kind, json): Event) -> Result<StreamEvent, StoreError> {
+    let damaged = |why: String| StoreError::Damaged(id.to_owned(), why.into());
+    let payload =
+        |json: String| Payload::from_json(json).map_err(|error| damaged(error.to_string()));
+    let entry = match kind {
+        CHUNK => StreamEntry::Chunk(payload(json)?),
+        DONE => StreamEntry::End(StreamEnd::Done(payload(json)?)),
+        FAILED => {
+            let status: Result<OutgoingStatus, _> = serde_json::from_str(&json);
+            let status = status.map_err(|error| damaged(error.to_string()))?;
+            StreamEntry::End(StreamEnd::Failed(status))
+        }
+        other => return Err(damaged(format!("there is no kind {other}"))),
+    };
+    Ok(StreamEvent { sequence: sequence.unsigned_abs(), entry })
+}

@@ -1,0 +1,283 @@
+//! The one thread that writes.
+//!
+//! It takes all that waits, does it in one transaction, and answers when the
+//! transaction is on the disk: many writers share one wait for the disk.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{CachedStatement, Connection};
+use tokio::sync::{mpsc, oneshot};
+
+use super::bells::Bells;
+use super::failure::{Failure, Outcome};
+
+/// So many pieces of work wait at most; whoever has another one waits for a place.
+const QUEUE: usize = 1024;
+/// So many share a transaction.
+const BATCH: usize = 256;
+
+/// How much a piece of work promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// It is on the disk when it is answered.
+    Durable,
+    /// It outlives the process, and may be lost with the power. Enough for leases:
+    /// whoever has one is gone then, too.
+    UntilPowerCut,
+}
+
+/// The handle. The thread ends when the last one is gone and all is done.
+#[derive(Debug, Clone)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Box<dyn Job>>,
+    patience: Duration,
+}
+
+/// What the thread needs besides its connection.
+#[derive(Debug)]
+pub(super) struct WriterOptions {
+    pub(super) patience: Duration,
+    pub(super) acknowledge_before_commit: bool,
+}
+
+impl Writer {
+    pub(super) fn start(
+        connection: Connection,
+        bells: Arc<Bells>,
+        options: WriterOptions,
+    ) -> std::io::Result<Self> {
+        let (queue, inbox) = mpsc::channel(QUEUE);
+        let patience = options.patience;
+        let thread = Thread { connection, bells, options, is_full: true };
+        std::thread::Builder::new()
+            .name("oxikit-sqlite-writer".to_owned())
+            .spawn(move || thread.run(inbox))?;
+        Ok(Self { queue, patience })
+    }
+
+    /// Does the work inside of a transaction. It may be done twice, if the first
+    /// transaction is lost; of one that fails nothing is kept.
+    pub(super) async fn run<T, F>(&self, promise: Promise, work: F) -> Outcome<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Txn<'_>) -> Outcome<T> + Send + 'static,
+    {
+        let (answer, result) = oneshot::channel();
+        let task = Task { promise, work, result: None, answer };
+        let answered = async {
+            self.queue.send(Box::new(task)).await.map_err(|_| Failure::Silent)?;
+            result.await.unwrap_or(Err(Failure::Silent))
+        };
+        tokio::time::timeout(self.patience, answered).await.unwrap_or(Err(Failure::Silent))
+    }
+}
+
+/// A transaction.
+#[derive(Debug)]
+pub(super) struct Txn<'a> {
+    connection: &'a Connection,
+    /// The last number that was given; read when the first is wanted.
+    clock: Cell<Option<i64>>,
+    /// What to ring when all is done.
+    rings: RefCell<Vec<String>>,
+}
+
+impl Txn<'_> {
+    pub(super) fn sql(&self, sql: &str) -> Outcome<CachedStatement<'_>> {
+        Ok(self.connection.prepare_cached(sql)?)
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        self.connection
+    }
+
+    /// A number greater than all before.
+    pub(super) fn next(&self) -> Outcome<i64> {
+        let last = match self.clock.get() {
+            Some(last) => last,
+            None => self.sql("SELECT number FROM clock")?.query_row([], |row| row.get(0))?,
+        };
+        self.clock.set(Some(last + 1));
+        Ok(last + 1)
+    }
+
+    /// Tells those who wait for this id, once it is true.
+    pub(super) fn ring(&self, id: &str) {
+        self.rings.borrow_mut().push(id.to_owned());
+    }
+
+    fn store_clock(&self) -> Outcome<()> {
+        if let Some(last) = self.clock.get() {
+            self.sql("UPDATE clock SET number = ?1")?.execute([last])?;
+        }
+        Ok(())
+    }
+}
+
+/// A piece of work, whatever its answer is.
+trait Job: Send {
+    fn promise(&self) -> Promise;
+    /// Says whether it succeeded.
+    fn execute(&mut self, txn: &Txn<'_>) -> bool;
+    /// Tells the caller; with a failure if nothing was kept.
+    fn answer(self: Box<Self>, lost: Option<Failure>);
+}
+
+struct Task<T, F> {
+    promise: Promise,
+    work: F,
+    result: Option<Outcome<T>>,
+    answer: oneshot::Sender<Outcome<T>>,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnMut(&Txn<'_>) -> Outcome<T> + Send,
+{
+    fn promise(&self) -> Promise {
+        self.promise
+    }
+
+    fn execute(&mut self, txn: &Txn<'_>) -> bool {
+        let result = (self.work)(txn);
+        let is_done = result.is_ok();
+        self.result = Some(result);
+        is_done
+    }
+
+    fn answer(self: Box<Self>, lost: Option<Failure>) {
+        let result = match (lost, self.result) {
+            (Some(failure), Some(Ok(_)) | None) => Err(failure),
+            (_, Some(result)) => result,
+            (None, None) => Err(Failure::Silent),
+        };
+        // The caller may have left.
+        _ = self.answer.send(result);
+    }
+}
+
+struct Thread {
+    connection: Connection,
+    bells: Arc<Bells>,
+    options: WriterOptions,
+    /// Whether a commit waits for the disk.
+    is_full: bool,
+}
+
+impl Thread {
+    fn run(mut self, mut inbox: mpsc::Receiver<Box<dyn Job>>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while inbox.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            let jobs = std::mem::take(&mut jobs);
+            let work = std::panic::AssertUnwindSafe(|| self.settle(jobs));
+            if std::panic::catch_unwind(work).is_err() {
+                // Those who wait hear of it by the end of their channel.
+                tracing::error!("a write to the SQLite store panicked; please report this");
+            }
+        }
+    }
+
+    /// Does all of them together, or each alone if that fails.
+    fn settle(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        if self.options.acknowledge_before_commit {
+            return self.settle_too_early(jobs);
+        }
+        match self.transact(&mut jobs) {
+            Ok(rings) => {
+                rings.iter().for_each(|id| self.bells.ring(id));
+                jobs.into_iter().for_each(|job| job.answer(None));
+            }
+            Err(failure) if jobs.len() == 1 => {
+                jobs.into_iter().for_each(|job| job.answer(Some(failure.clone())));
+            }
+            Err(_) => jobs.into_iter().for_each(|job| self.settle(vec![job])),
+        }
+    }
+
+    /// The planted fault that a crash test must find.
+    fn settle_too_early(&mut self, jobs: Vec<Box<dyn Job>>) {
+        for mut job in jobs {
+            let begun = self.begin(std::slice::from_ref(&job));
+            let txn = self.txn();
+            let is_done = begun.is_ok() && job.execute(&txn);
+            let stored = txn.store_clock();
+            let rings = txn.rings.take();
+            job.answer(begun.err());
+            std::thread::sleep(Duration::from_millis(20));
+            let end = if is_done && stored.is_ok() { "COMMIT" } else { "ROLLBACK" };
+            _ = self.connection.execute_batch(end);
+            rings.iter().for_each(|id| self.bells.ring(id));
+        }
+    }
+
+    fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Outcome<Vec<String>> {
+        self.begin(jobs)?;
+        let txn = self.txn();
+        let done = execute(&txn, jobs).and_then(|any| match any {
+            true => {
+                txn.store_clock()?;
+                txn.sql("COMMIT")?.execute([])?;
+                Ok(txn.rings.take())
+            }
+            false => {
+                txn.sql("ROLLBACK")?.execute([])?;
+                Ok(Vec::new())
+            }
+        });
+        if done.is_err() && !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK")?;
+        }
+        done
+    }
+
+    fn begin(&mut self, jobs: &[Box<dyn Job>]) -> Outcome<()> {
+        if !self.connection.is_autocommit() {
+            // A panic has left it.
+            self.connection.execute_batch("ROLLBACK")?;
+        }
+        let is_full = jobs.iter().any(|job| job.promise() == Promise::Durable);
+        if is_full != self.is_full {
+            let synchronous = if is_full { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", synchronous)?;
+            self.is_full = is_full;
+        }
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(())
+    }
+
+    fn txn(&self) -> Txn<'_> {
+        Txn { connection: &self.connection, clock: Cell::new(None), rings: RefCell::default() }
+    }
+}
+
+/// Some failures, a full disk among them, end the whole transaction at once. The
+/// job that met it has the reason as its own result.
+const LOST: Failure = Failure::Silent;
+
+/// Executes each so that a failed one leaves nothing behind. Says whether there is
+/// anything to commit.
+fn execute(txn: &Txn<'_>, jobs: &mut [Box<dyn Job>]) -> Outcome<bool> {
+    if let [job] = jobs {
+        let is_done = job.execute(txn);
+        return if txn.connection.is_autocommit() { Err(LOST) } else { Ok(is_done) };
+    }
+    let mut any = false;
+    for job in jobs {
+        txn.sql("SAVEPOINT job")?.execute([])?;
+        let rings = txn.rings.borrow().len();
+        let is_done = job.execute(txn);
+        if txn.connection.is_autocommit() {
+            return Err(LOST);
+        }
+        if !is_done {
+            txn.sql("ROLLBACK TO job")?.execute([])?;
+            txn.rings.borrow_mut().truncate(rings);
+        }
+        txn.sql("RELEASE job")?.execute([])?;
+        any |= is_done;
+    }
+    Ok(any)
+}

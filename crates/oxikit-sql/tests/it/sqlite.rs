@@ -1,0 +1,3 @@
+//! The SQLite store.
+
+mod contract;
