@@ -27,6 +27,7 @@
 //! | write the application's own work | [`Oxikit::define_flow`] |
 //! | ask a model | [`Oxikit::generate`], [`Generate`] |
 //! | let a model act | [`tool`], [`Tool`], [`interrupt`] |
+//! | keep a conversation | [`Oxikit::define_agent`], [`Agent::chat`], [`Session`] |
 //! | keep prompts in files | [`Oxikit::load_prompts`], [`Oxikit::prompt`] |
 //! | wrap calls: retry, fallback, cache, logging | [`middleware`] |
 //! | answer from documents | [`Oxikit::embed`], [`Oxikit::retrieve`], [`MemoryVectorStore`] |
@@ -68,6 +69,7 @@ pub use operation::{
     BackgroundAction, BackgroundActionBuilder, BackgroundModel, BackgroundModelBuilder,
     BackgroundStart,
 };
+pub use oxikit_core::chat::{Chat, ChatReply, ChatTurn, DetachedTurn, LocalAgent, ToolInterrupt};
 pub use oxikit_core::ports::memory::MemorySessions;
 pub use oxikit_core::{
     Action, ActionContext, ActionKind, Call, Context, Emitter, Event, Payload, Registry, Result,
@@ -93,9 +95,9 @@ pub use vector_store::{MemoryVectorStore, MemoryVectorStoreOptions};
 pub mod prelude {
     pub use crate::offline::Offline;
     pub use crate::{
-        ActionContext, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part, Prompt,
-        PromptExt, Result, ResultExt, RetrievalExt, Status, StatusCode, Tool, ToolContext,
-        interrupt, respond_to, restart_of, tool,
+        ActionContext, Agent, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part,
+        Prompt, PromptExt, Result, ResultExt, RetrievalExt, SessionExt, Status, StatusCode, Tool,
+        ToolContext, interrupt, respond_to, restart_of, tool,
     };
     pub use schemars::JsonSchema;
     pub use serde::{Deserialize, Serialize};

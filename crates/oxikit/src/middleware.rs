@@ -2,6 +2,7 @@
 
 mod cache;
 mod fallback;
+mod history;
 mod logging;
 mod registered;
 mod retry;
@@ -20,6 +21,7 @@ use crate::generate::{model_call, tool_run, turn};
 
 pub use cache::Cache;
 pub use fallback::Fallback;
+pub use history::{SummarizeHistory, TrimHistory};
 pub use logging::Logging;
 pub(crate) use registered::resolve;
 pub use retry::Retry;

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::{Oxikit, lookup};
+use crate::{Oxikit, SessionExt, lookup};
 
 /// A tool: a described function that a model may ask for. Cheap to clone.
 ///
@@ -223,6 +223,8 @@ impl Interrupt {
 /// What the generate loop tells a tool beside its arguments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ToolCall {
+    pub(crate) name: String,
+    pub(crate) reference: Option<String>,
     pub(crate) metadata: Option<JsonObject>,
 }
 
@@ -234,6 +236,11 @@ pub trait ToolContext {
 
     /// The metadata of the tool request.
     fn request_metadata(&self) -> Option<&JsonObject>;
+
+    /// Names this tool request of an agent's turn: the same when the turn is taken
+    /// up again after a crash, so that an effect outside is made once. `None`
+    /// outside of agents.
+    fn idempotency_key(&self) -> Option<String>;
 }
 
 impl ToolContext for Context {
@@ -243,6 +250,11 @@ impl ToolContext for Context {
 
     fn request_metadata(&self) -> Option<&JsonObject> {
         self.extra::<ToolCall>()?.metadata.as_ref()
+    }
+
+    fn idempotency_key(&self) -> Option<String> {
+        let ToolCall { name, reference, .. } = self.extra()?;
+        Some(self.session()?.idempotency_key(name, reference.as_deref()))
     }
 }
 

@@ -265,7 +265,7 @@ async fn invoke(
     }
     match start::begin(agent, &ctx, init, out).await? {
         Start::Ready(conversation) => conversation.run(inputs).await,
-        Start::Refused(output) => Ok(output),
+        Start::Refused(output) => Ok(*output),
     }
 }
 

@@ -67,7 +67,8 @@ impl Conversation {
             ..AgentOutput::default()
         };
         let ctx = self.ctx.clone();
-        let detached = Detached { place, running, waiting, inputs: Some(inputs), work };
+        let detached =
+            Detached { place, running, waiting, inputs: Some(inputs), work, is_taken_up: false };
         tokio::spawn(async move { ctx.scope(self.go_on(detached)).await });
         Ok(output)
     }
@@ -92,10 +93,11 @@ impl Conversation {
             snapshot: place.snapshot.clone().unwrap_or_default(),
             work: detached.work.clone(),
         };
+        let first_beat = if detached.is_taken_up { Duration::ZERO } else { HEARTBEAT };
         let done = tokio::select! {
             biased;
             () = row.stopped() => None,
-            () = row.beat() => None,
+            () = row.beat(first_beat) => None,
             status = writer.keep() => {
                 tracing::warn!(%status, session = row.session, "detached work is given up");
                 None
@@ -172,6 +174,8 @@ pub(super) struct Detached {
     pub(super) inputs: Option<Inputs<AgentInput>>,
     /// What it takes to start them again.
     pub(super) work: String,
+    /// Whether another process has begun it and is gone.
+    pub(super) is_taken_up: bool,
 }
 
 /// The row that stands for detached work.
@@ -208,10 +212,11 @@ impl PendingRow {
     }
 
     /// Says again and again that the work is alive. Never ends.
-    async fn beat(&self) {
+    async fn beat(&self, mut pause: Duration) {
         let Self { store, owner, agent, session, snapshot, work } = self;
         loop {
-            sleep(HEARTBEAT).await;
+            sleep(pause).await;
+            pause = HEARTBEAT;
             let write = SnapshotWrite {
                 work: Some(work),
                 ..SnapshotWrite::new(owner, agent, session, snapshot)

@@ -158,9 +158,15 @@ async fn go_on(
     let begun = Begun { session: session.clone(), last_good, writer: Some(writer) };
     let conversation = Conversation::new(agent.clone(), ctx, begun, Emitter::discard());
     let place = TurnPlace { snapshot: Some(snapshot.clone()), parent: row.parent_id, index: 0 };
-    let work = work.clone();
     conversation
-        .go_on(Detached { place, running: None, waiting: inputs.into(), inputs: None, work })
+        .go_on(Detached {
+            place,
+            running: None,
+            waiting: inputs.into(),
+            inputs: None,
+            work: work.clone(),
+            is_taken_up: true,
+        })
         .await;
     Ok(output)
 }

@@ -143,9 +143,8 @@ impl Session {
             .await
     }
 
-    /// A key that is the same when this tool request is run again after a crash,
-    /// so that an effect outside can be made once.
-    pub fn idempotency_key(&self, tool: &str, reference: Option<&str>) -> String {
+    /// Names a tool request of this turn.
+    pub(crate) fn idempotency_key(&self, tool: &str, reference: Option<&str>) -> String {
         let live = self.live();
         let turn = live.snapshot.as_deref().unwrap_or(&self.0.id);
         format!("{turn}/{tool}/{}", reference.unwrap_or_default())

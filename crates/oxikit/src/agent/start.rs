@@ -17,7 +17,7 @@ use super::writer::Writer;
 /// An invocation that can begin, or why it cannot, told as an answer.
 pub(super) enum Start {
     Ready(Box<Conversation>),
-    Refused(AgentOutput),
+    Refused(Box<AgentOutput>),
 }
 
 /// Finds the session that the init names. What is an error of the program that
@@ -36,12 +36,12 @@ pub(super) async fn begin(
         Ok(begun) => begun,
         Err(Refusal::Thrown(status)) => return Err(status),
         Err(Refusal::Told(status, state)) => {
-            return Ok(Start::Refused(AgentOutput {
+            return Ok(Start::Refused(Box::new(AgentOutput {
                 finish_reason: Some(AgentFinishReason::Failed),
                 error: Some(runtime_error(&status)),
                 state,
                 ..AgentOutput::default()
-            }));
+            })));
         }
     };
     Ok(Start::Ready(Box::new(Conversation::new(agent, ctx, begun, out))))

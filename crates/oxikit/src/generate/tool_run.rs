@@ -75,7 +75,9 @@ pub(crate) async fn run_tool(tool: &Action, request: Part, ctx: &Context) -> Res
         Some(input) => Call::new(input),
         None => Call::empty(),
     };
-    let call = call.in_registry(ctx.registry()).with_extra(ToolCall { metadata: request.metadata });
+    let told =
+        ToolCall { name: name.clone(), reference: reference.clone(), metadata: request.metadata };
+    let call = call.in_registry(ctx.registry()).with_extra(told);
     let output = tool.run(call).await?;
     let mut metadata = None;
     let response = match tool.kind() {
