@@ -143,7 +143,7 @@ impl App {
     ) -> Result<ActionContext, Status> {
         let context = match &self.provider {
             Some(provider) => {
-                let request = RequestInfo::new(head, expose.action.key());
+                let request = RequestInfo::new(head, expose.guarded_key());
                 provider.context(request).await?
             }
             None => ActionContext::default(),

@@ -21,8 +21,8 @@ pub struct RequestInfo<'a> {
     pub uri: &'a Uri,
     /// The headers.
     pub headers: &'a HeaderMap,
-    /// Key of the action, such as `/flow/greet`; of a page of the server itself its
-    /// path, such as `/metrics`.
+    /// Key of the action, such as `/flow/greet`; for the snapshots of an agent the
+    /// key of the agent; of a page of the server itself its path, such as `/metrics`.
     pub action: &'a str,
 }
 

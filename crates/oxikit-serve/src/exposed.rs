@@ -10,6 +10,10 @@ use crate::auth::Policy;
 use crate::metrics::{Meters, Metrics};
 
 /// An action to be served. Made from an action or a flow.
+///
+/// With an agent come the actions that belong to it: its snapshots are read at
+/// `<path>/getSnapshot`, and its detached work is stopped at `<path>/abort`, by
+/// those who may call the agent.
 #[derive(Clone)]
 #[must_use = "give it to `Server::expose`"]
 pub struct Expose {
@@ -17,6 +21,9 @@ pub struct Expose {
     pub(crate) path: String,
     pub(crate) policy: Option<Policy>,
     pub(crate) is_durable: bool,
+    /// The agent that the action belongs to: who may call the one may call the
+    /// other.
+    pub(crate) agent: Option<Action>,
     /// Set when the server starts.
     pub(crate) meters: Option<Arc<Meters>>,
 }
@@ -26,7 +33,7 @@ impl Expose {
     pub fn new(action: impl Into<Action>) -> Self {
         let action = action.into();
         let path = action.name().to_owned();
-        Self { action, path, policy: None, is_durable: false, meters: None }
+        Self { action, path, policy: None, is_durable: false, agent: None, meters: None }
     }
 
     /// Serves it under another path.
@@ -50,6 +57,23 @@ impl Expose {
         self.is_durable = true;
         self
     }
+
+    /// The key by which context providers know it.
+    pub(crate) fn guarded_key(&self) -> &str {
+        self.agent.as_ref().unwrap_or(&self.action).key()
+    }
+
+    /// What is served beside an agent, if there is such.
+    fn companion(&self, registry: &Registry, kind: ActionKind, path: &str) -> Option<Self> {
+        let action = registry.get(&format!("/{kind}/{}", self.action.name()))?;
+        Some(Self {
+            action,
+            path: format!("{}/{path}", self.path),
+            agent: Some(self.action.clone()),
+            is_durable: false,
+            ..self.clone()
+        })
+    }
 }
 
 impl<T: Into<Action>> From<T> for Expose {
@@ -69,6 +93,10 @@ impl fmt::Debug for Expose {
     }
 }
 
+/// What has the name of an agent, and where official clients look for it.
+const COMPANIONS: [(ActionKind, &str); 2] =
+    [(ActionKind::AgentSnapshot, "getSnapshot"), (ActionKind::AgentAbort, "abort")];
+
 /// All served actions by path.
 #[derive(Debug, Default)]
 pub(crate) struct Exposed(HashMap<String, Expose>);
@@ -82,11 +110,19 @@ impl Exposed {
             actions.into_iter().map(Expose::new).collect()
         };
         let exposed = if named.is_empty() { all() } else { named };
-        let by_path = exposed.into_iter().map(|mut expose| {
+        let companions: Vec<_> = exposed
+            .iter()
+            .filter(|expose| expose.action.kind() == ActionKind::Agent)
+            .flat_map(|agent| COMPANIONS.map(|(kind, path)| agent.companion(registry, kind, path)))
+            .flatten()
+            .collect();
+        // What was named itself comes last and stays.
+        let named = exposed.into_iter().map(|mut expose| {
             expose.is_durable |= is_durable;
-            (expose.path.clone(), expose)
+            expose
         });
-        Self(by_path.collect())
+        let by_path = companions.into_iter().chain(named);
+        Self(by_path.map(|expose| (expose.path.clone(), expose)).collect())
     }
 
     /// Makes the meters of every action.

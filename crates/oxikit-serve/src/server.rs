@@ -26,7 +26,7 @@ const DEFAULT_PORT: u16 = 3400;
 
 /// Serves the actions of an application.
 ///
-/// Without more it serves all flows, on 127.0.0.1 and the port of `PORT`, else
+/// Without more it serves all flows and agents, on 127.0.0.1 and the port of `PORT`, else
 /// 3400. Any other address needs [`auth`](Self::auth) or an explicit
 /// [`allow_anonymous`](Self::allow_anonymous).
 #[must_use = "a server does nothing until it is run"]
