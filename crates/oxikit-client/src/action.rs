@@ -49,14 +49,22 @@ impl RemoteAction {
     }
 
     pub(crate) fn at(client: Client, url: &str) -> Result<Self> {
-        // The address may hold a password, so it is not repeated.
-        let refuse = |why: &str| Status::new(StatusCode::InvalidArgument, why);
-        let url = Url::parse(url)
-            .map_err(|error| refuse("the URL of the action is not valid").caused_by(error))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(refuse("the URL of the action must begin with `http://` or `https://`"));
-        }
+        let url = parse_url(url)?;
         Ok(Self { client, url, headers: HeaderMap::new(), init: None, timeout: None, fault: None })
+    }
+
+    /// The action one step below this one, with the same settings.
+    pub(crate) fn below(&self, name: &str) -> Self {
+        let mut below = self.clone();
+        let mut path = below.url.path_segments_mut().expect("HTTP addresses have a path");
+        path.pop_if_empty().push(name);
+        drop(path);
+        below
+    }
+
+    /// The action at another address, with the same settings.
+    pub(crate) fn elsewhere(&self, url: &str) -> Result<Self> {
+        Ok(Self { url: parse_url(url)?, ..self.clone() })
     }
 
     /// Sends this header with every call; its value is shown nowhere. If it is
@@ -223,6 +231,17 @@ impl fmt::Debug for RemoteAction {
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
+}
+
+fn parse_url(url: &str) -> Result<Url> {
+    // The address may hold a password, so it is not repeated.
+    let refuse = |why: &str| Status::new(StatusCode::InvalidArgument, why);
+    let url = Url::parse(url)
+        .map_err(|error| refuse("the URL of the action is not valid").caused_by(error))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("the URL of the action must begin with `http://` or `https://`"));
+    }
+    Ok(url)
 }
 
 /// Reads what the server sent as the type that the caller expects.

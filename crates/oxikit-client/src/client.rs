@@ -8,7 +8,7 @@ use oxikit_core::{Result, Status, StatusCode};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 
-use crate::RemoteAction;
+use crate::{RemoteAction, RemoteAgent};
 
 /// Reaches servers. Clones share their connections.
 ///
@@ -68,6 +68,11 @@ impl Client {
     /// The action at this address.
     pub fn action(&self, url: &str) -> Result<RemoteAction> {
         RemoteAction::at(self.clone(), url)
+    }
+
+    /// The agent at this address.
+    pub fn agent(&self, url: &str) -> Result<RemoteAgent> {
+        Ok(RemoteAgent::at(self.action(url)?))
     }
 }
 

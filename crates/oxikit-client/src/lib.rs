@@ -15,6 +15,18 @@
 //! # Ok(()) }
 //! ```
 //!
+//! An agent is talked to by a [`Chat`]:
+//!
+//! ```no_run
+//! use oxikit_client::RemoteAgent;
+//!
+//! # async fn example() -> oxikit_client::Result<()> {
+//! let mut chat = RemoteAgent::new("http://127.0.0.1:3400/guide")?.chat();
+//! println!("{}", chat.send("Where is the library?").await?.text());
+//! println!("{}", chat.send("And when is it open?").await?.text());
+//! # Ok(()) }
+//! ```
+//!
 //! Servers written with Genkit for JavaScript, Go and Python, and with oxikit,
 //! differ in how they write blocks and errors; all of them are understood. What
 //! a server reports arrives as a [`Status`] with its code, message and details.
@@ -29,6 +41,7 @@
 //! never repeated.
 
 mod action;
+mod agent;
 mod blocks;
 mod client;
 mod event;
@@ -37,6 +50,8 @@ mod failure;
 mod stream;
 
 pub use action::RemoteAction;
+pub use agent::RemoteAgent;
 pub use client::{Client, ClientBuilder};
+pub use oxikit_core::chat::{Chat, ChatReply, ChatTurn, DetachedTurn, ToolInterrupt};
 pub use oxikit_core::{Result, Status, StatusCode};
 pub use stream::RemoteStream;

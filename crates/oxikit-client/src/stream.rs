@@ -71,6 +71,11 @@ impl<Chunk, Out> RemoteStream<Chunk, Out> {
         self.position
     }
 
+    /// The end of the stream, once it was reached.
+    pub(crate) fn take_output(&mut self) -> Option<Result<Out>> {
+        self.output.take()
+    }
+
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let (reader, event) = loop {
             match std::mem::replace(&mut self.state, State::Over) {
