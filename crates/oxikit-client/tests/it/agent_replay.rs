@@ -236,7 +236,7 @@ async fn all_recorded_turns_are_understood() {
     let mut understood = 0;
     for turn in turns.iter().filter(|turn| turn["blocks"].is_array()) {
         let blocks = turn["blocks"].as_array().unwrap().iter().map(|text| text.as_str().unwrap());
-        let (_, last) = blocks.clone().last().unwrap().split_once(": ").unwrap();
+        let (_, last) = blocks.clone().next_back().unwrap().split_once(": ").unwrap();
         // One recording is cut short.
         let Ok(last) = serde_json::from_str::<Value>(last) else { continue };
         let peer = peer([reply(200, blocks)]).await;

@@ -123,7 +123,7 @@ async fn snapshots_are_read_and_work_is_stopped_beside_the_agent() {
     );
     assert_eq!(asked("/api/guide/getSnapshot", "3").await.status, 404);
     let stopped = asked("/api/guide/abort", "3").await;
-    assert_eq!((stopped.status, stopped.text()), (200, r#"{"result":{"snapshotId":"3"}}"#.into()));
+    assert_eq!((stopped.status, stopped.text()), (200, r#"{"result":{"snapshotId":"3"}}"#));
     let missing = asked("/api/plain/getSnapshot", "2").await;
     assert_eq!((missing.status, &missing.json()["status"]), (404, &json!("NOT_FOUND")));
 }
