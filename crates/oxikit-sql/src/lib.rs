@@ -13,9 +13,13 @@ mod cache;
 mod documents;
 mod draft;
 mod known;
+#[cfg(feature = "postgres")]
+mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod summary;
 
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{OpenError, SqliteOptions, SqliteStore};

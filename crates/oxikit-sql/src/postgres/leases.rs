@@ -1,0 +1,116 @@
+//! Who may write a session.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use oxikit_core::ports::{Lease, Owner, StoreError, Term};
+use sqlx::Row;
+use tokio::time::Instant;
+
+use super::PostgresStore;
+use super::bell::lock;
+use super::database::failure;
+use super::text::column;
+use crate::known::owner_text;
+
+/// Of so many leases of others it is known since when they are as they are; those
+/// that were looked at longest ago are forgotten, and are waited for again.
+const MAX_OBSERVED: usize = 10_000;
+
+/// Leases of other writers as this process has seen them. The clock on the wall has
+/// no say: whoever wants a lease measures by itself how long it has not changed.
+#[derive(Debug, Default)]
+pub(super) struct Observed(Mutex<HashMap<(String, String), Sight>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Sight {
+    state: (i64, i64),
+    ttl: Duration,
+    since: Instant,
+}
+
+impl Observed {
+    /// Fence and beat of a lease that was last seen so and has run out if it still
+    /// is so.
+    pub(super) fn expired(&self, owner: &str, session: &str) -> Option<(i64, i64)> {
+        let seen = lock(&self.0);
+        let sight = seen.get(&(owner.to_owned(), session.to_owned()))?;
+        (sight.since.elapsed() > sight.ttl).then_some(sight.state)
+    }
+
+    /// Notes how a lease is; says whether it has run out.
+    pub(super) fn note(&self, owner: &str, session: &str, state: (i64, i64), ttl_ms: i64) -> bool {
+        let ttl = Duration::from_millis(ttl_ms.try_into().unwrap_or_default());
+        let mut seen = lock(&self.0);
+        if seen.len() >= MAX_OBSERVED {
+            // Nobody has asked for a lease that ran out long ago.
+            seen.retain(|_, sight| sight.since.elapsed() < sight.ttl * 2);
+            if seen.len() >= MAX_OBSERVED {
+                seen.clear();
+            }
+        }
+        let now = Sight { state, ttl, since: Instant::now() };
+        let sight = seen.entry((owner.to_owned(), session.to_owned())).or_insert(now);
+        if sight.state != state {
+            *sight = now;
+        }
+        sight.since.elapsed() > sight.ttl
+    }
+
+    fn forget(&self, owner: &str, session: &str) {
+        lock(&self.0).remove(&(owner.to_owned(), session.to_owned()));
+    }
+}
+
+impl PostgresStore {
+    pub(super) async fn take_lease(
+        &self,
+        owner: &Owner,
+        session: &str,
+        term: Term,
+    ) -> Result<Lease, StoreError> {
+        let (owner, id) = (owner_text(owner), column(session));
+        let ttl_ms = i64::try_from(term.ttl.as_millis()).unwrap_or(i64::MAX);
+        let (fence, beat) = self.0.observed.expired(&owner, &id).unzip();
+        let take = sqlx::query("SELECT * FROM take_lease($1, $2, $3, $4, $5, $6, $7)");
+        let take = take.bind(&owner).bind(&id).bind(ttl_ms).bind(self.0.instance);
+        let take = take.bind(term.by_force).bind(fence).bind(beat);
+        let row = self.0.database.optional(take).await?;
+        let row = row.ok_or_else(|| StoreError::Conflict(session.to_owned()))?;
+        let fence: i64 = row.try_get("fence").map_err(failure)?;
+        if row.try_get("is_taken").map_err(failure)? {
+            self.0.observed.forget(&owner, &id);
+            let fence = fence.cast_unsigned();
+            return Ok(Lease { session: session.to_owned(), fence, ttl: term.ttl });
+        }
+        let beat = row.try_get("beat").map_err(failure)?;
+        let ttl_ms = row.try_get("ttl_ms").map_err(failure)?;
+        self.0.observed.note(&owner, &id, (fence, beat), ttl_ms);
+        Err(StoreError::Conflict(session.to_owned()))
+    }
+
+    pub(super) async fn renew_lease(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let renew = sqlx::query(
+            "UPDATE leases SET beat = beat + 1
+             WHERE owner = $1 AND session = $2 AND fence = $3 AND is_held",
+        );
+        let renew = renew.bind(owner_text(owner)).bind(column(&lease.session));
+        match self.0.database.execute(renew.bind(lease.fence.cast_signed())).await? {
+            0 => Err(StoreError::Fenced(lease.session.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) async fn release_lease(
+        &self,
+        owner: &Owner,
+        lease: &Lease,
+    ) -> Result<(), StoreError> {
+        let release = sqlx::query(
+            "UPDATE leases SET is_held = false WHERE owner = $1 AND session = $2 AND fence = $3",
+        );
+        let release = release.bind(owner_text(owner)).bind(column(&lease.session));
+        self.0.database.execute(release.bind(lease.fence.cast_signed())).await.map(drop)
+    }
+}

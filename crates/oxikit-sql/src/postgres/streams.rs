@@ -1,0 +1,192 @@
+//! Durable streams in PostgreSQL.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use oxikit_core::Payload;
+use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use super::PostgresStore;
+use super::bell::Key;
+use super::database::{Database, failure};
+use super::entries::Entry;
+use super::text::column;
+use crate::known::owner_text;
+
+/// How each stream of these ids is now; -1 if it is gone.
+pub(super) const VERSIONS: &str = "
+    SELECT wanted.id, coalesce(position * 2 + (ended_at IS NOT NULL)::int, -1)
+    FROM unnest($1::text[]) AS wanted (id) LEFT JOIN streams USING (id)";
+
+/// One statement is one transaction: the stream moves on and gets its events, or
+/// neither.
+const WRITE: &str = "
+    WITH stream AS (
+        UPDATE streams SET
+            position = position + cardinality($3::smallint[]),
+            bytes = bytes + $5,
+            ended_at = CASE WHEN $6 THEN now() END
+        WHERE id = $1 AND position = $2 AND ended_at IS NULL AND ($6 OR bytes + $5 <= $7)
+        RETURNING number
+    )
+    INSERT INTO stream_events (stream, sequence, kind, body)
+    SELECT stream.number, $2 + entry.ordinal, entry.kind, entry.body
+    FROM stream, unnest($3::smallint[], $4::text[]) WITH ORDINALITY AS entry (kind, body, ordinal)";
+
+#[async_trait]
+impl StreamStore for PostgresStore {
+    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
+        let open = sqlx::query(
+            "INSERT INTO streams (id, owner) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
+        );
+        let open = open.bind(column(id)).bind(owner_text(owner));
+        match self.0.database.execute(open).await? {
+            0 => Err(StoreError::Exists(id.to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    async fn append(
+        &self,
+        id: &str,
+        position: u64,
+        chunks: Vec<Payload>,
+    ) -> Result<u64, StoreError> {
+        let entries = chunks.into_iter().map(|chunk| Entry::of(id, StreamEntry::Chunk(chunk)));
+        self.write(id, position, entries.collect::<Result<_, _>>()?, false).await
+    }
+
+    async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError> {
+        let end = Entry::of(id, StreamEntry::End(end))?;
+        self.write(id, position, vec![end], true).await
+    }
+
+    async fn read(
+        &self,
+        owner: &Owner,
+        id: &str,
+        position: u64,
+        limit: usize,
+    ) -> Result<Vec<StreamEvent>, StoreError> {
+        // A stream without such events answers one row with nothing in it.
+        let read = sqlx::query(
+            "SELECT event.sequence, event.kind, event.body FROM streams
+             LEFT JOIN LATERAL (
+                SELECT sequence, kind, body FROM stream_events
+                WHERE stream = streams.number AND sequence > $3 ORDER BY sequence LIMIT $4
+             ) AS event ON true
+             WHERE id = $1 AND owner = $2 ORDER BY event.sequence",
+        );
+        let read = read.bind(column(id)).bind(owner_text(owner));
+        let read = read.bind(number(position)).bind(number(limit as u64));
+        let rows = self.0.database.all(read).await?;
+        if rows.is_empty() {
+            return Err(StoreError::NotFound(id.to_owned()));
+        }
+        rows.iter().filter_map(|row| event(id, row).transpose()).collect()
+    }
+
+    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
+        let mut ear = self.0.bell.listen(Key::Stream(column(id).into_owned()));
+        let look = sqlx::query(
+            "SELECT position, ended_at IS NOT NULL FROM streams WHERE id = $1 AND owner = $2",
+        );
+        let look = look.bind(column(id)).bind(owner_text(owner));
+        let row = self.0.database.optional(look).await?;
+        let row = row.ok_or_else(|| StoreError::NotFound(id.to_owned()))?;
+        let current: i64 = row.try_get(0).map_err(failure)?;
+        let has_ended: bool = row.try_get(1).map_err(failure)?;
+        if current <= number(position) && !has_ended {
+            self.0.bell.saw(ear.topic, current * 2);
+            ear.heard().await;
+        }
+        Ok(())
+    }
+}
+
+impl PostgresStore {
+    async fn write(
+        &self,
+        id: &str,
+        position: u64,
+        entries: Vec<Entry>,
+        is_end: bool,
+    ) -> Result<u64, StoreError> {
+        let max = self.0.options.max_stream_bytes as i64;
+        let bytes = entries.iter().map(|entry| entry.body.len()).sum::<usize>() as i64;
+        let kinds: Vec<i16> = entries.iter().map(|entry| entry.kind).collect();
+        let bodies: Vec<&str> = entries.iter().map(|entry| entry.body.as_str()).collect();
+        let write = sqlx::query(WRITE).bind(column(id)).bind(number(position)).bind(&kinds);
+        let write = write.bind(&bodies).bind(bytes).bind(is_end).bind(max);
+        if self.0.database.execute(write).await? > 0 {
+            self.0.bell.ring(Key::Stream(column(id).into_owned()).topic());
+            return Ok(position + entries.len() as u64);
+        }
+        self.explain(id, position, &entries, !is_end && bytes > 0).await
+    }
+
+    /// Why nothing was written: the same write once more is answered as the first.
+    async fn explain(
+        &self,
+        id: &str,
+        position: u64,
+        entries: &[Entry],
+        may_be_full: bool,
+    ) -> Result<u64, StoreError> {
+        let look = sqlx::query(
+            "SELECT position, ended_at IS NOT NULL,
+                array(SELECT kind FROM stream_events WHERE stream = number AND sequence > $2
+                    ORDER BY sequence LIMIT $3),
+                array(SELECT body FROM stream_events WHERE stream = number AND sequence > $2
+                    ORDER BY sequence LIMIT $3)
+             FROM streams WHERE id = $1",
+        );
+        let look = look.bind(column(id)).bind(number(position));
+        let row = self.0.database.optional(look.bind(number(entries.len() as u64 + 1))).await?;
+        let row = row.ok_or_else(|| StoreError::NotFound(id.to_owned()))?;
+        let current = row.try_get::<i64, _>(0).map_err(failure)?.cast_unsigned();
+        let has_ended: bool = row.try_get(1).map_err(failure)?;
+        let kinds: Vec<i16> = row.try_get(2).map_err(failure)?;
+        let bodies: Vec<String> = row.try_get(3).map_err(failure)?;
+        let stored = kinds.into_iter().zip(bodies).map(|(kind, body)| Entry { kind, body });
+        if current >= position && stored.eq(entries.iter().cloned()) {
+            return Ok(current);
+        }
+        Err(if has_ended {
+            StoreError::Ended(id.to_owned())
+        } else if current == position && may_be_full {
+            StoreError::Full(id.to_owned(), "the stream is too long")
+        } else {
+            StoreError::Conflict(id.to_owned())
+        })
+    }
+}
+
+fn event(id: &str, row: &PgRow) -> Result<Option<StreamEvent>, StoreError> {
+    let Some(sequence) = row.try_get::<Option<i64>, _>(0).map_err(failure)? else {
+        return Ok(None);
+    };
+    let kind = row.try_get(1).map_err(failure)?;
+    let body = row.try_get(2).map_err(failure)?;
+    let entry = Entry { kind, body }.decode(id)?;
+    Ok(Some(StreamEvent { sequence: sequence.cast_unsigned(), entry }))
+}
+
+/// A number for a column; no stream has so many events that it matters.
+fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Removes streams that ended long ago, and their events with them.
+pub(super) async fn sweep(database: &Database, keep: Duration) -> Result<(), StoreError> {
+    let delete = sqlx::query(
+        "DELETE FROM streams WHERE number IN (
+            SELECT number FROM streams WHERE ended_at < now() - make_interval(secs => $1)
+            LIMIT 100 FOR UPDATE SKIP LOCKED
+         )",
+    );
+    // The rest comes with the next round.
+    database.execute(delete.bind(keep.as_secs_f64())).await.map(drop)
+}
