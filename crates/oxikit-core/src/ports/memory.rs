@@ -6,7 +6,7 @@ mod sessions;
 mod streams;
 
 pub use bus::MemoryBus;
-pub use sessions::MemorySessions;
+pub use sessions::{MemorySessionOptions, MemorySessions};
 pub use streams::{MemoryStreamOptions, MemoryStreams};
 
 /// Locks plain data that is whole after every statement, so that a panic

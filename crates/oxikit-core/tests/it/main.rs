@@ -6,6 +6,7 @@ mod calls;
 mod cancellation;
 mod chat;
 mod json_patch;
+mod memory_sessions;
 mod nesting;
 mod panics;
 mod payloads;

@@ -1,0 +1,146 @@
+//! What there is to write for a snapshot, found and measured before anything is
+//! changed.
+
+use std::sync::Arc;
+
+use oxikit_wire::{Artifact, JsonObject, Message, SessionSnapshot};
+use serde_json::Value;
+
+use super::super::history::Plan;
+use super::super::pieces::{Measured, Pieces};
+use super::{Session, State};
+use crate::ports::delta::{is_same, json_size, shared};
+use crate::ports::{MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES};
+
+pub(in super::super) struct Draft {
+    /// Its pieces are taken out.
+    pub(super) snapshot: SessionSnapshot,
+    pub(super) messages: Option<(Vec<Arc<Message>>, Plan)>,
+    custom: Option<(Arc<Value>, Measured)>,
+    artifacts: Option<(Artifacts, Vec<Measured>)>,
+    /// Bytes of the row without its pieces.
+    pub(super) head: usize,
+    /// Bytes of new notes.
+    pub(super) notes: Option<usize>,
+    /// Bytes of what goes: the former row and notes.
+    freed: usize,
+}
+
+pub(super) type Artifacts = Arc<[Arc<Artifact>]>;
+
+/// What a snapshot may share: the states of its parent and of its former self.
+type Known<'a> = [Option<&'a State>; 2];
+
+impl Draft {
+    pub(super) fn new(
+        session: &Session,
+        mut snapshot: SessionSnapshot,
+        work: Option<&str>,
+        notes: Option<&JsonObject>,
+    ) -> serde_json::Result<Self> {
+        let former = session.rows.get(snapshot.snapshot_id.as_str());
+        let parent = snapshot.parent_id.as_deref().and_then(|parent| session.rows.get(parent));
+        let known = [parent, former].map(|row| row.and_then(|row| row.state.as_ref()));
+        let (mut messages, mut custom, mut artifacts) = (None, None, None);
+        if let Some(state) = &mut snapshot.state {
+            messages = plan(session, &known, state.messages.take())?;
+            custom = share_custom(&session.pieces, &known, state.custom.take())?;
+            artifacts = share_artifacts(&session.pieces, &known, state.artifacts.take())?;
+        }
+        let head = json_size(&snapshot)? + work.map_or(0, str::len);
+        let notes = notes.map(json_size).transpose()?;
+        let freed = former.map_or(0, |row| row.bytes) + notes.map_or(0, |_| session.notes);
+        Ok(Self { snapshot, messages, custom, artifacts, head, notes, freed })
+    }
+
+    /// Bytes of the session, or of all, that were so many before. What only the
+    /// former row had is counted until it has gone.
+    pub(in super::super) fn bytes_after(&self, before: usize) -> usize {
+        let messages = self.messages.as_ref().map_or(0, |(_, plan)| plan.added);
+        let custom = self.custom.as_ref().map_or(0, |(_, measured)| measured.added);
+        let artifacts = self.artifacts.iter().flat_map(|(_, measured)| measured);
+        let artifacts: usize = artifacts.map(|measured| measured.added).sum();
+        let added = self.head + self.notes.unwrap_or(0) + messages + custom + artifacts;
+        (before + added).saturating_sub(self.freed)
+    }
+
+    /// Which limit it breaks, in a session that has so many bytes.
+    pub(super) fn why_too_large(&self, session: usize) -> Option<&'static str> {
+        // Messages have commas between them.
+        let messages = self.messages.as_ref();
+        let messages = messages.map_or(0, |(messages, plan)| plan.bytes + messages.len());
+        let custom = self.custom.as_ref().map_or(0, |(_, measured)| measured.bytes);
+        if self.head + custom + messages > MAX_SNAPSHOT_BYTES {
+            return Some("the snapshot is too large");
+        }
+        let mut artifacts = self.artifacts.iter().flat_map(|(_, measured)| measured);
+        if artifacts.any(|measured| measured.bytes > MAX_ARTIFACT_BYTES) {
+            return Some("an artifact is too large");
+        }
+        let is_over = self.bytes_after(session) > MAX_SESSION_BYTES;
+        is_over.then_some("the session's history is too large")
+    }
+
+    /// Counts the custom state and the artifacts, and gives them away.
+    pub(super) fn keep(&mut self, pieces: &mut Pieces) -> (Option<Arc<Value>>, Option<Artifacts>) {
+        let custom = self.custom.take().map(|(custom, measured)| {
+            pieces.add(&custom, measured.bytes);
+            custom
+        });
+        let artifacts = self.artifacts.take().map(|(artifacts, measured)| {
+            for (artifact, measured) in artifacts.iter().zip(measured) {
+                pieces.add(artifact, measured.bytes);
+            }
+            artifacts
+        });
+        (custom, artifacts)
+    }
+}
+
+fn plan(
+    session: &Session,
+    known: &Known<'_>,
+    messages: Option<Vec<Arc<Message>>>,
+) -> serde_json::Result<Option<(Vec<Arc<Message>>, Plan)>> {
+    let Some(messages) = messages else { return Ok(None) };
+    let known = known.map(|state| state.and_then(|state| state.messages));
+    let plan = session.history.plan(known, &messages, &session.pieces)?;
+    Ok(Some((messages, plan)))
+}
+
+fn share_custom(
+    pieces: &Pieces,
+    known: &Known<'_>,
+    custom: Option<Arc<Value>>,
+) -> serde_json::Result<Option<(Arc<Value>, Measured)>> {
+    let Some(custom) = custom else { return Ok(None) };
+    let mut customs = known.iter().flatten().filter_map(|state| state.custom.as_ref());
+    let known = customs.find(|known| is_same(known, &custom)).cloned();
+    let custom = known.unwrap_or(custom);
+    let measured = pieces.measure(&custom)?;
+    Ok(Some((custom, measured)))
+}
+
+/// The artifacts, those that are known already by the same objects.
+fn share_artifacts(
+    pieces: &Pieces,
+    known: &Known<'_>,
+    artifacts: Option<Vec<Arc<Artifact>>>,
+) -> serde_json::Result<Option<(Artifacts, Vec<Measured>)>> {
+    let Some(artifacts) = artifacts else { return Ok(None) };
+    let lists = || known.iter().flatten().filter_map(|state| state.artifacts.as_ref());
+    let is_whole = |list: &&Artifacts| {
+        list.len() == artifacts.len()
+            && list.iter().zip(&artifacts).all(|(one, other)| is_same(one, other))
+    };
+    let artifacts = match lists().find(is_whole) {
+        Some(list) => list.clone(),
+        None => {
+            let known = |one| lists().find_map(|list| shared(list, &one).cloned()).unwrap_or(one);
+            artifacts.into_iter().map(known).collect()
+        }
+    };
+    let measured = artifacts.iter().map(|artifact| pieces.measure(artifact));
+    let measured = measured.collect::<serde_json::Result<_>>()?;
+    Ok(Some((artifacts, measured)))
+}
