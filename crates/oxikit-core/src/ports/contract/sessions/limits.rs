@@ -33,7 +33,7 @@ pub(super) async fn what_is_too_large_is_refused(store: Store) {
     assert_eq!(here.get(&store, "large-1").await, None, "nothing of it is written");
     assert_eq!(here.latest(&store).await, None);
 
-    let parent = turn("large-1", None, 1, &[half.clone()]);
+    let parent = turn("large-1", None, 1, std::slice::from_ref(&half));
     here.save(&store, &parent).await;
     let large = turn("large-2", Some("large-1"), 2, &[half.clone(), half]);
     check_full("what it has of its parent counts too", here.put(&store, &large).await);

@@ -23,24 +23,24 @@ pub(super) async fn stalled_work_is_found_when_nobody_has_the_lease(store: Store
     let short = Term::of(Duration::from_millis(20));
     let holder = here.clone().holding(kept("lease", here.take(&store, short).await));
     put(&store, &holder, AGENT, "work-1", Some(WORK)).await;
-    let found = StalledWork {
+    let expected = [StalledWork {
         owner: here.owner.clone(),
         session: here.session.clone(),
         snapshot: "work-1".to_owned(),
         work: WORK.to_owned(),
-    };
+    }];
     // The holder is lost; that is seen after a while.
     while stalled().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(stalled().await, [found.clone()], "what it takes to start again comes back");
+    assert_eq!(stalled().await, expected, "what it takes to start again comes back");
     assert_eq!(kept("stalled", store.stalled("nobody", 10).await), [], "each agent has its own");
     let next = soon(&store, &here).await;
     assert_eq!(stalled().await, [], "whoever has the lease goes on with it");
     kept("release", store.release(&here.owner, next).await);
-    assert_eq!(stalled().await, [found.clone()], "it is found again when that one gives up");
+    assert_eq!(stalled().await, expected, "it is found again when that one gives up");
     kept("skip", store.save(here.write("work-1"), &|_| Ok(None)).await);
-    assert_eq!(stalled().await, [found], "a skipped write leaves it");
+    assert_eq!(stalled().await, expected, "a skipped write leaves it");
     put(&store, &here, AGENT, "work-1", None).await;
     assert_eq!(stalled().await, [], "a write without it ends it");
     put(&store, &here, AGENT, "work-2", Some("{}")).await;
