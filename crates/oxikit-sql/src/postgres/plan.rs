@@ -20,6 +20,8 @@ pub(super) struct Plan {
     /// The number of the segment that is begun if the other one cannot grow.
     pub(super) new_segment: i64,
     pub(super) documents: NewDocuments,
+    /// The segment that the row had.
+    pub(super) former_segment: Option<i64>,
     /// Documents that the row had and has no more.
     pub(super) former: Vec<i64>,
     /// By how much the session grows.
@@ -98,6 +100,10 @@ impl Plan {
         Self {
             number: former.map_or(number, |known| known.place.number),
             revision: former.map_or(0, |known| known.stored.revision.cast_signed()) + 1,
+            former_segment: former
+                .and_then(|known| known.content.messages)
+                .filter(|messages| messages.length > 0)
+                .map(|messages| messages.segment),
             former: former.map(|known| lost(&known.content, &content)).unwrap_or_default(),
             head: draft.head,
             content,

@@ -34,7 +34,8 @@ const PARENT: &str = concat!(
 const SAVE: &str = "
     SELECT * FROM save_snapshot(
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-        $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35
+        $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35,
+        $36
     )";
 
 /// How an attempt went.
@@ -266,6 +267,7 @@ impl PostgresStore {
             .bind(&plan.documents.numbers)
             .bind(&plan.documents.bases)
             .bind(&plan.documents.texts)
+            .bind(plan.former_segment)
             .bind(&plan.former);
         let row = match self.0.database.optional(save).await {
             // Two sessions want the same id: the next look finds it.

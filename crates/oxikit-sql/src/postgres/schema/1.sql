@@ -179,12 +179,14 @@ CREATE FUNCTION save_snapshot(
     p_artifact_bytes bigint[],
     -- New documents: numbers, bases, texts.
     p_documents bigint[], p_bases bigint[], p_texts text[],
-    -- Documents that the row had and that perhaps nobody has any more.
-    p_former bigint[]
+    -- The segment and the documents that the row had and that perhaps nobody has any more.
+    p_former_segment bigint, p_former bigint[]
 ) RETURNS TABLE (outcome text, session bigint, segment bigint) AS $$
 DECLARE
     v_session bigint;
     v_segment bigint := p_segment;
+    v_parent bigint := p_segment;
+    v_next bigint;
     v_length bigint := p_kept + cardinality(p_added);
 BEGIN
     IF p_fence IS NOT NULL THEN
@@ -223,8 +225,15 @@ BEGIN
         WHERE number = p_segment AND length = p_kept;
         IF NOT FOUND THEN
             v_segment := p_new_segment;
+            -- It goes on from the segment that has the last message kept.
+            LOOP
+                SELECT parent INTO v_next FROM segments
+                WHERE number = v_parent AND start >= p_kept;
+                EXIT WHEN NOT FOUND;
+                v_parent := v_next;
+            END LOOP;
             INSERT INTO segments (number, session, parent, start, length)
-            VALUES (v_segment, v_session, p_segment, p_kept, v_length);
+            VALUES (v_segment, v_session, v_parent, p_kept, v_length);
         END IF;
         INSERT INTO messages (segment, position, body)
         SELECT v_segment, p_kept + added.ordinal - 1, added.body
@@ -252,6 +261,9 @@ BEGIN
         message_bytes = p_message_bytes, custom = p_custom, custom_depth = p_custom_depth,
         custom_bytes = p_custom_bytes, artifacts = p_artifacts, artifact_bytes = p_artifact_bytes, work = p_work;
 
+    IF p_former_segment <> v_segment OR v_segment IS NULL THEN
+        PERFORM drop_segment(v_session, p_former_segment);
+    END IF;
     IF cardinality(p_former) > 0 THEN
         PERFORM drop_documents(v_session, p_former);
     END IF;
@@ -261,6 +273,24 @@ BEGIN
             AND leases.fence = p_fence;
     END IF;
     RETURN QUERY SELECT 'saved', v_session, v_segment;
+END
+$$ LANGUAGE plpgsql;
+
+-- Removes the segment if nobody has it any more.
+CREATE FUNCTION drop_segment(p_session bigint, p_segment bigint) RETURNS void AS $$
+DECLARE
+    v_bytes bigint;
+BEGIN
+    IF p_segment IS NULL
+        OR EXISTS (SELECT FROM snapshots WHERE session = p_session AND segment = p_segment)
+        OR EXISTS (SELECT FROM segments WHERE session = p_session AND parent = p_segment)
+    THEN
+        RETURN;
+    END IF;
+    SELECT coalesce(sum(octet_length(body)), 0) INTO v_bytes FROM messages
+    WHERE segment = p_segment;
+    DELETE FROM segments WHERE number = p_segment;
+    UPDATE sessions SET bytes = bytes - v_bytes WHERE number = p_session;
 END
 $$ LANGUAGE plpgsql;
 

@@ -1,0 +1,121 @@
+//! Several processes with one database, and their sudden ends.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, StreamStore};
+
+use super::child::Player;
+use super::server::{schema, store_in, url};
+use super::turns::{LONG, after, said, turn, wait_for_lease};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_writers_in_two_processes_lose_and_mix_nothing() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let mut players = ["one", "two"].map(|name| Player::start(name, &url, &schema));
+    for player in &mut players {
+        assert_eq!(player.hear().as_deref(), Some("done"));
+    }
+    let store = store_in(&url, &schema).await;
+    let said = said(&store).await;
+    let different: HashSet<_> = said.iter().collect();
+    assert_eq!((said.len(), different.len()), (160, 160), "every turn once");
+    let tree = store.tree(&Owner::nobody(), "session").await.unwrap();
+    let parents: Vec<_> = tree.iter().skip(1).map(|node| node.parent.clone().unwrap()).collect();
+    let order: Vec<_> = tree.iter().take(159).map(|node| node.snapshot.clone()).collect();
+    assert_eq!(parents, order, "one chain: no turn went on from an old snapshot");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_holds_no_lease_and_its_work_is_found() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let store = store_in(&url, &schema).await;
+    let mut player = Player::start("hold", &url, &schema);
+    assert_eq!(player.hear().as_deref(), Some("held"));
+    let refused = store.lease(&Owner::nobody(), "session", LONG).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(_))), "its holder lives: {refused:?}");
+    assert_eq!(store.stalled("helper", 10).await.unwrap(), []);
+    player.kill();
+    let start = Instant::now();
+    while store.stalled("helper", 10).await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    wait_for_lease(&store).await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_holder_is_fenced_when_it_wakes() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let store = store_in(&url, &schema).await;
+    let mut player = Player::start("freeze", &url, &schema);
+    assert_eq!(player.hear().as_deref(), Some("held"));
+    player.signal("-STOP");
+    let lease = wait_for_lease(&store).await.unwrap();
+    let owner = Owner::nobody();
+    let write = SnapshotWrite {
+        lease: Some(&lease),
+        ..SnapshotWrite::new(&owner, "helper", "session", "taken")
+    };
+    store.save(write, &|_| Ok(Some(after(None, "taken")))).await.unwrap();
+    player.signal("-CONT");
+    assert_eq!(player.hear().as_deref(), Some("fenced"));
+    assert_eq!(said(&store).await, ["taken"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_outlives_a_kill() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let mut player = Player::start("write", &url, &schema);
+    let mut acknowledged: Vec<_> = (0..20).filter_map(|_| player.hear()).collect();
+    player.kill();
+    acknowledged.extend(std::iter::from_fn(|| player.hear()));
+    assert!(acknowledged.len() >= 20);
+    let store = store_in(&url, &schema).await;
+    turn(&store, "after").await.unwrap();
+    let said = said(&store).await;
+    let missing: Vec<_> = acknowledged.iter().filter(|id| !said.contains(id)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stores_that_make_the_tables_at_once_all_succeed() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let stores = futures_util::future::join_all((0..4).map(|_| store_in(&url, &schema))).await;
+    for (number, store) in stores.iter().enumerate() {
+        turn(store, &number.to_string()).await.unwrap();
+    }
+    assert_eq!(said(&stores[0]).await.len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_of_another_store_are_heard_at_once() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let (writer, reader) = (store_in(&url, &schema).await, store_in(&url, &schema).await);
+    let owner = Owner::nobody();
+    writer.open(&owner, "stream").await.unwrap();
+    let mut delays = Vec::new();
+    for position in 0..5 {
+        let heard = async {
+            reader.wait(&owner, "stream", position).await.unwrap();
+            Instant::now()
+        };
+        let written = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let chunk = vec![oxikit_core::Payload::of("x")];
+            writer.append("stream", position, chunk).await.unwrap();
+            Instant::now()
+        };
+        let (heard, written) = futures_util::future::join(heard, written).await;
+        delays.push(heard.saturating_duration_since(written));
+    }
+    delays.sort();
+    // The bell, not the look that is taken every 1.5 s.
+    assert!(delays[2] < Duration::from_millis(500), "{delays:?}");
+}
