@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access_log::Watch;
+use crate::agents_api::AgentScope;
 use crate::auth::{ContextProvider, RequestInfo};
 use crate::durable;
 use crate::exposed::{Expose, Exposed};
@@ -46,6 +47,8 @@ pub(crate) struct App {
     pub(crate) metrics: Option<Metrics>,
     /// The server's own pages.
     pub(crate) operations: Option<Operations>,
+    /// What the API of agents shows.
+    pub(crate) agents: AgentScope,
 }
 
 /// `POST /{action}`: the output as one JSON body, or the whole run as blocks.
@@ -272,14 +275,14 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    fn take(app: &Arc<App>) -> Option<Self> {
+    pub(crate) fn take(app: &Arc<App>) -> Option<Self> {
         let taken = app.in_flight.fetch_add(1, Ordering::Relaxed);
         let slot = Self { app: app.clone(), watch: Watch::default() };
         (taken < app.limits.requests).then_some(slot)
     }
 
     /// No stream after all.
-    fn answered(mut self, response: Response<Body>) -> Response<Body> {
+    pub(crate) fn answered(mut self, response: Response<Body>) -> Response<Body> {
         self.watch.answered(&response);
         response
     }

@@ -28,10 +28,25 @@ pub(crate) async fn begin(
     spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
 ) -> Result<(String, Source), Status> {
     let id = new_id();
-    store.open(&owner, &id).await?;
-    spawn(Box::pin(record(store.clone(), id.clone(), run, cut)));
+    begin_after(store, &owner, &id, Vec::new(), run, cut, spawn).await?;
     let source = Source::Stored(Box::pin(follow(store.clone(), owner, id.clone(), 0)));
     Ok((id, source))
+}
+
+/// Begins a stream of this id with chunks that are not of the run.
+pub(crate) async fn begin_after(
+    store: &Arc<dyn StreamStore>,
+    owner: &Owner,
+    id: &str,
+    first: Vec<Payload>,
+    run: Run,
+    cut: CancellationToken,
+    spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
+) -> Result<(), Status> {
+    store.open(owner, id).await?;
+    let position = if first.is_empty() { 0 } else { store.append(id, 0, first).await? };
+    spawn(Box::pin(record(store.clone(), id.to_owned(), position, run, cut)));
+    Ok(())
 }
 
 /// Reads a stream again; `None` if there is no such stream of this owner.
@@ -61,8 +76,13 @@ pub(crate) fn requested(headers: &HeaderMap) -> Option<(&str, u64)> {
 }
 
 /// Writes down a run until its end, or until the server has to end.
-async fn record(store: Arc<dyn StreamStore>, id: String, mut run: Run, cut: CancellationToken) {
-    let mut position = 0;
+async fn record(
+    store: Arc<dyn StreamStore>,
+    id: String,
+    mut position: u64,
+    mut run: Run,
+    cut: CancellationToken,
+) {
     let end = loop {
         let event = tokio::select! {
             event = run.next() => event,
@@ -104,7 +124,7 @@ pub(crate) fn shutting_down() -> Status {
 
 /// A UUID of 122 random bits from the operating system: whoever knows it may read
 /// the stream.
-fn new_id() -> String {
+pub(crate) fn new_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 

@@ -81,7 +81,10 @@ impl Gate {
             HeaderValue::from_static("x-genkit-stream-id, x-genkit-trace-id, x-genkit-span-id"),
         );
         if is_preflight {
-            answered.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, GET"));
+            answered.insert(
+                ACCESS_CONTROL_ALLOW_METHODS,
+                HeaderValue::from_static("POST, GET, DELETE"),
+            );
             answered.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
             if let Some(wanted) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
                 answered.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());

@@ -17,6 +17,7 @@
 
 mod access_log;
 mod action_http;
+mod agents_api;
 mod auth;
 mod durable;
 mod exposed;

@@ -1,10 +1,11 @@
 //! The OpenAPI 3.1 document of the served actions, made from their schemas.
 
-mod schemas;
+pub(crate) mod schemas;
 
 use oxikit_core::Action;
 use serde_json::{Map, Value, json};
 
+use crate::agents_api;
 use crate::exposed::Exposed;
 use schemas::Schemas;
 
@@ -15,6 +16,8 @@ pub(crate) struct Api<'a> {
     pub(crate) prefix: &'a str,
     /// How callers show who they are, if they have to.
     pub(crate) security_scheme: Option<Value>,
+    /// Whether the API of agents is served.
+    pub(crate) has_agents_api: bool,
 }
 
 impl Api<'_> {
@@ -34,6 +37,10 @@ impl Api<'_> {
             if !tags.contains(&kind) {
                 tags.push(kind);
             }
+        }
+        if self.has_agents_api {
+            agents_api::add_paths(&mut paths, &mut schemas);
+            tags.push(agents_api::TAG);
         }
         let tags: Vec<_> = tags.iter().map(|tag| json!({ "name": tag })).collect();
         let mut document = json!({

@@ -12,6 +12,7 @@ use oxikit_core::ports::StreamStore;
 use tokio::net::TcpListener;
 
 use crate::action_http::{self, App};
+use crate::agents_api::{self, AgentScope};
 use crate::auth::ContextProvider;
 use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
@@ -43,6 +44,7 @@ pub struct Server {
     streams: Option<Arc<dyn StreamStore>>,
     is_all_durable: bool,
     has_operations: bool,
+    has_agents_api: bool,
     ready_check: Option<ReadyCheck>,
 }
 
@@ -62,6 +64,7 @@ impl Server {
             streams: None,
             is_all_durable: false,
             has_operations: true,
+            has_agents_api: false,
             ready_check: None,
         }
     }
@@ -128,6 +131,16 @@ impl Server {
         self
     }
 
+    /// Serves the REST API for agents and their sessions too, at `/api/agents`.
+    ///
+    /// It shows the agents that are exposed, with their policies; if nothing is
+    /// exposed by name, all agents of the application. Sessions belong to the
+    /// caller that [`auth`](Self::auth) finds.
+    pub fn agents_api(mut self) -> Self {
+        self.has_agents_api = true;
+        self
+    }
+
     /// Asks this too before `/readyz` says that requests are welcome. A failure is
     /// logged, not shown.
     pub fn ready_check<F, Fut>(mut self, check: F) -> Self
@@ -157,13 +170,14 @@ impl Server {
         self
     }
 
-    /// The paths that are served, in order.
+    /// The paths that are served, in order; `{…}` stands for names and ids.
     pub fn paths(&self) -> Vec<String> {
         let exposed = Exposed::new(self.exposed.clone(), &self.registry, false);
         let prefix = if self.prefix.is_empty() { "" } else { &format!("/{}", self.prefix) };
         let pages = self.has_operations.then(operations::paths).into_iter().flatten();
         let actions = exposed.iter().map(|expose| format!("{prefix}/{}", expose.path));
-        let mut paths: Vec<_> = actions.chain(pages.map(str::to_owned)).collect();
+        let agents = self.has_agents_api.then(agents_api::templates).into_iter().flatten();
+        let mut paths: Vec<_> = actions.chain(pages.chain(agents).map(str::to_owned)).collect();
         paths.sort();
         paths.dedup();
         paths
@@ -173,6 +187,13 @@ impl Server {
     /// of connections are that application's business then.
     pub fn router(self) -> Router {
         self.into_router(Ending::default()).0
+    }
+
+    /// The routes of [`agents_api`](Self::agents_api) alone, for a server that has
+    /// other ways to call actions.
+    pub fn agents_router(mut self) -> Router {
+        self.has_operations = false;
+        agents_api::routes().with_state(self.into_app(Ending::default()))
     }
 
     /// Serves until the process is asked to end (Ctrl-C or SIGTERM).
@@ -202,6 +223,20 @@ impl Server {
 
     fn into_router(self, ending: Ending) -> (Router, Limits) {
         let limits = self.limits.clone();
+        let has_agents_api = self.has_agents_api;
+        let app = self.into_app(ending);
+        let mut routes = match &app.operations {
+            Some(_) => operations::routes(&app, |path| app.find(path).is_some()),
+            None => Router::new(),
+        };
+        if has_agents_api {
+            routes = routes.merge(agents_api::routes());
+        }
+        (routes.fallback(action_http::handle).with_state(app), limits)
+    }
+
+    fn into_app(self, ending: Ending) -> Arc<App> {
+        let only_exposed = !self.exposed.is_empty();
         let mut exposed = Exposed::new(self.exposed, &self.registry, self.is_all_durable);
         let metrics = if self.has_operations { Metrics::new() } else { None };
         if let Some(metrics) = &metrics {
@@ -209,10 +244,12 @@ impl Server {
         }
         let operations = self.has_operations.then(|| {
             let security_scheme = self.provider.as_ref().and_then(|who| who.security_scheme());
-            let api = Api { exposed: &exposed, prefix: &self.prefix, security_scheme };
+            let (prefix, has_agents_api) = (&*self.prefix, self.has_agents_api);
+            let api = Api { exposed: &exposed, prefix, security_scheme, has_agents_api };
             Operations { openapi: Document::new(&api.document()), ready_check: self.ready_check }
         });
-        let app = Arc::new(App {
+        Arc::new(App {
+            agents: AgentScope::new(only_exposed, self.is_all_durable, metrics.as_ref()),
             exposed,
             registry: self.registry,
             prefix: self.prefix,
@@ -225,12 +262,7 @@ impl Server {
             recordings: ending.recordings.clone(),
             metrics,
             operations,
-        });
-        let pages = match &app.operations {
-            Some(_) => operations::routes(&app, |path| app.find(path).is_some()),
-            None => Router::new(),
-        };
-        (pages.fallback(action_http::handle).with_state(app), limits)
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::action_http::Slot;
 use crate::durable::shutting_down;
 
 /// What is ready goes out as one piece, up to about this size.
-const PIECE: usize = 32 * 1024;
+pub(crate) const PIECE: usize = 32 * 1024;
 
 /// Writes a run block by block: `data: {"message": …}` for each chunk, then one
 /// `data: {"result": …}` or `error: {"error": …}`. There is always a last block:
@@ -40,7 +40,7 @@ pub(crate) enum Source {
 }
 
 /// One block of the protocol.
-enum Block {
+pub(crate) enum Block {
     Message(Payload),
     Result(Payload),
     Error(OutgoingStatus),
@@ -87,8 +87,18 @@ impl StreamBody {
     }
 }
 
+impl From<StreamEntry> for Block {
+    fn from(entry: StreamEntry) -> Self {
+        match entry {
+            StreamEntry::Chunk(chunk) => Self::Message(chunk),
+            StreamEntry::End(StreamEnd::Done(output)) => Self::Result(output),
+            StreamEntry::End(StreamEnd::Failed(status)) => Self::Error(status),
+        }
+    }
+}
+
 impl Block {
-    fn code(&self) -> StatusCode {
+    pub(crate) fn code(&self) -> StatusCode {
         match self {
             Self::Message(_) | Self::Result(_) => StatusCode::Ok,
             Self::Error(status) => status.status,
@@ -97,7 +107,7 @@ impl Block {
 }
 
 impl Source {
-    fn poll_block(&mut self, cx: &mut Context<'_>) -> Poll<Block> {
+    pub(crate) fn poll_block(&mut self, cx: &mut Context<'_>) -> Poll<Block> {
         let block = match self {
             Self::Run(run) => match ready!(run.poll_event(cx)) {
                 Some(Event::Chunk(chunk)) => Block::Message(chunk),
@@ -106,16 +116,7 @@ impl Source {
                 None => Block::Error(Status::cancelled().outgoing()),
             },
             Self::Stored(events) => match ready!(events.as_mut().poll_next(cx)) {
-                Some(Ok(StreamEvent { entry: StreamEntry::Chunk(chunk), .. })) => {
-                    Block::Message(chunk)
-                }
-                Some(Ok(StreamEvent {
-                    entry: StreamEntry::End(StreamEnd::Done(output)), ..
-                })) => Block::Result(output),
-                Some(Ok(StreamEvent {
-                    entry: StreamEntry::End(StreamEnd::Failed(status)),
-                    ..
-                })) => Block::Error(status),
+                Some(Ok(StreamEvent { entry, .. })) => entry.into(),
                 Some(Err(error)) => Block::Error(Status::from(error).outgoing()),
                 None => Block::Error(Status::cancelled().outgoing()),
             },

@@ -23,6 +23,7 @@
 //! ```
 
 mod agent;
+mod agents_api;
 mod count;
 mod document;
 mod evaluate;
@@ -41,6 +42,11 @@ mod tool;
 pub use agent::{
     AgentAbortRequest, AgentAbortResponse, AgentInit, AgentInput, AgentMetadata, AgentOutput,
     AgentResume, AgentStreamChunk, GetSnapshotRequest, StateManagement, TurnEnd,
+};
+pub use agents_api::{
+    AgentDetails, AgentList, AgentSummary, ExecuteInit, ExecuteRequest, ExecuteResponse,
+    ExecuteResult, SessionAborted, SessionActivity, SessionDeleted, SessionDetails, SessionInfo,
+    SessionList, SnapshotDiff, SnapshotInfo, SnapshotTree, Telemetry,
 };
 pub use document::{
     Document, EmbedRequest, EmbedResponse, EmbedderInfo, Embedding, IndexRequest, RankedDocument,

@@ -1,0 +1,190 @@
+//! Agents and their sessions as a REST API, for tools and other clients that are
+//! no Genkit client: `/api/agents` and what is below it.
+//!
+//! Nothing here knows how an agent works. Turns are runs of the agent's action;
+//! content of snapshots is read through its companion actions, which decide what
+//! a client may see; only lists, trees and deletion go to the store itself.
+
+mod agent;
+mod event_stream;
+mod events;
+mod execute;
+mod execute_body;
+mod openapi;
+mod route;
+mod sessions;
+mod snapshots;
+mod timestamp;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::ALLOW;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Response, StatusCode as HttpStatus};
+use axum::routing::any;
+use oxikit_core::ports::StoreError;
+use oxikit_core::{ActionContext, Status, StatusCode};
+use serde::Serialize;
+
+use crate::access_log::Watch;
+use crate::action_http::{App, Slot};
+use crate::auth::RequestInfo;
+use crate::gate::Gate;
+use crate::panic_guard::guarded;
+use crate::reply;
+use crate::request::{self, Refusal};
+use agent::Agent;
+use route::{Place, Route};
+
+pub(crate) use agent::AgentScope;
+pub(crate) use openapi::{TAG, add_paths};
+pub(crate) use route::{ROOT, templates};
+
+/// The routes of the API.
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new().route(ROOT, any(handle)).route(&format!("{ROOT}/{{*rest}}"), any(handle))
+}
+
+/// Behind the same gate, log and guard as actions.
+async fn handle(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let mut watch = Watch::start(&head);
+    let is_preflight = Gate::is_preflight(&head.method, &head.headers);
+    let mut response = match app.gate.check(&head.uri, &head.headers) {
+        Err(status) => reply::error(&status),
+        Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
+        Ok(()) => guarded(answer_or_refuse(&app, &head, body, &mut watch)).await,
+    };
+    app.gate.add_cors(&head.headers, response.headers_mut(), is_preflight);
+    watch.answered(&response);
+    response
+}
+
+async fn answer_or_refuse(
+    app: &Arc<App>,
+    head: &Parts,
+    body: Body,
+    watch: &mut Watch,
+) -> Response<Body> {
+    let answer = answer(app, head, body, watch).await;
+    answer.unwrap_or_else(|refused| refused.into_response())
+}
+
+async fn answer(
+    app: &Arc<App>,
+    head: &Parts,
+    body: Body,
+    watch: &mut Watch,
+) -> Result<Response<Body>, Refused> {
+    let Some(Route { agent, place }) = Route::parse(head.uri.path()) else {
+        watch.measure(app.metrics.as_ref().map(|metrics| &metrics.nowhere));
+        return Err(Status::not_found("there is nothing at this path").into());
+    };
+    watch.measure(app.agents.meters(app, &agent));
+    if !place.allows(&head.method) {
+        return Ok(wrong_method(&place));
+    }
+    let slot = Slot::take(app).ok_or_else(busy)?;
+    if let Place::Agents = place {
+        return json(&agent::list(app, &caller(app, head, ROOT).await?));
+    }
+    let key = format!("/agent/{agent}");
+    let agent = Agent::find(app, &agent, caller(app, head, &key).await?)?;
+    match &place {
+        Place::Agents | Place::Agent => json(&agent.details()),
+        Place::Execute => execute::execute(app, head, body, agent, watch, slot).await,
+        Place::Stream(id) => execute::read_again(app, head, agent, id, watch, slot).await,
+        Place::Sessions => json(&sessions::list(&agent, head.uri.query()).await?),
+        Place::Session(id) if head.method == axum::http::Method::DELETE => {
+            json(&sessions::delete(&agent, id).await?)
+        }
+        Place::Session(id) => json(&sessions::details(&agent, id).await?),
+        Place::Abort(id) => {
+            let body = read_json(app, head, body, watch).await?;
+            json(&sessions::abort(&agent, id, &body).await?)
+        }
+        Place::Tree(id) => json(&sessions::tree(&agent, id).await?),
+        Place::Snapshot(session, id) => json(&snapshots::get(&agent, session, id).await?),
+        Place::Diff(session, id) => json(&snapshots::diff(&agent, session, id).await?),
+    }
+}
+
+/// Who calls. A stranger learns nothing, not even which agents there are.
+async fn caller(app: &App, head: &Parts, action: &str) -> Result<ActionContext, Status> {
+    match &app.provider {
+        Some(provider) => provider.context(RequestInfo::new(head, action)).await,
+        None => Ok(ActionContext::default()),
+    }
+}
+
+/// The body, within its limits. One that is not empty says that it is JSON.
+async fn read_json(
+    app: &App,
+    head: &Parts,
+    body: Body,
+    watch: &mut Watch,
+) -> Result<bytes::Bytes, Refused> {
+    request::check_media_type(&head.headers)?;
+    let body = request::read_body(&head.headers, body, &app.limits).await?;
+    watch.read(body.len());
+    if !body.is_empty() && !head.headers.contains_key(axum::http::header::CONTENT_TYPE) {
+        let status = Status::invalid_argument("the body has no type; send `application/json`");
+        return Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, status).into());
+    }
+    Ok(body)
+}
+
+fn wrong_method(place: &Place) -> Response<Body> {
+    let methods = place.allowed();
+    let status = Status::invalid_argument(format!("this path takes {methods}"));
+    let mut response = reply::error_with(HttpStatus::METHOD_NOT_ALLOWED, &status);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+fn busy() -> Status {
+    let status = Status::public(StatusCode::Unavailable, "the server is busy, try later");
+    status.with_retry_after(std::time::Duration::from_secs(1))
+}
+
+fn json(answer: &impl Serialize) -> Result<Response<Body>, Refused> {
+    let body = serde_json::to_vec(answer).map_err(Status::from)?;
+    Ok(reply::json_response(HttpStatus::OK, body))
+}
+
+/// An answer that is an error.
+struct Refused {
+    /// If it is another than that of the code.
+    http: Option<HttpStatus>,
+    status: Status,
+}
+
+impl Refused {
+    fn into_response(self) -> Response<Body> {
+        match self.http {
+            Some(http) => reply::error_with(http, &self.status),
+            None => reply::error(&self.status),
+        }
+    }
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self { http: None, status }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from((http, status): Refusal) -> Self {
+        Self { http: Some(http), status }
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Status::from(error).into()
+    }
+}

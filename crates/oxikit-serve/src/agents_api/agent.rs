@@ -1,0 +1,188 @@
+//! One agent as one caller sees it.
+
+use std::sync::Arc;
+
+use oxikit_core::ports::{Owner, SessionStore, SessionStores};
+use oxikit_core::{Action, ActionContext, ActionKind, Call, Registry, Schema, Status, StatusCode};
+use oxikit_wire::{
+    AgentAbortRequest, AgentAbortResponse, AgentDetails, AgentInit, AgentInput, AgentList,
+    AgentOutput, AgentStreamChunk, AgentSummary, GetSnapshotRequest, SessionSnapshot,
+};
+use serde_json::Value;
+
+use crate::action_http::App;
+use crate::exposed::Expose;
+use crate::metrics::{Meters, Metrics};
+
+/// Which agents the API shows.
+pub(crate) struct AgentScope {
+    /// Those that are exposed, with their policies; else all of the application,
+    /// also those that are defined later.
+    pub(crate) only_exposed: bool,
+    /// Whether turns of agents that are not exposed are recorded.
+    pub(crate) is_durable: bool,
+    /// What is counted, except for agents that are exposed.
+    pub(crate) meters: Option<Arc<Meters>>,
+}
+
+impl AgentScope {
+    pub(crate) fn new(only_exposed: bool, is_durable: bool, metrics: Option<&Metrics>) -> Self {
+        let meters = metrics.map(|metrics| metrics.of_action(super::ROOT));
+        Self { only_exposed, is_durable, meters }
+    }
+
+    /// Where requests about this agent are counted.
+    pub(super) fn meters<'a>(&'a self, app: &'a App, agent: &str) -> Option<&'a Arc<Meters>> {
+        let exposed = exposed(app, agent).and_then(|expose| expose.meters.as_ref());
+        exposed.or(self.meters.as_ref())
+    }
+
+    fn all(&self, app: &App) -> Vec<Action> {
+        let mut actions = match self.only_exposed {
+            true => app.exposed.iter().map(|expose| expose.action.clone()).collect(),
+            false => app.registry.list(),
+        };
+        actions.retain(|action| action.kind() == ActionKind::Agent);
+        actions
+    }
+}
+
+/// All agents that this caller may call.
+pub(super) fn list(app: &App, context: &ActionContext) -> AgentList {
+    let agents = app.agents.all(app).into_iter();
+    let agents = agents.filter_map(|action| {
+        let agent = Agent::find(app, action.name(), context.clone()).ok()?;
+        Some((action.name().to_owned(), agent.summary()))
+    });
+    AgentList { agents: agents.collect() }
+}
+
+/// An agent and who calls it.
+#[derive(Clone)]
+pub(super) struct Agent {
+    pub(super) action: Action,
+    pub(super) context: ActionContext,
+    pub(super) owner: Owner,
+    pub(super) is_durable: bool,
+    registry: Registry,
+}
+
+impl Agent {
+    /// The agent with this name, if there is one and the caller may call it.
+    pub(super) fn find(app: &App, name: &str, context: ActionContext) -> Result<Self, Status> {
+        let missing = || Status::not_found(format!("there is no agent `{name}`"));
+        let expose = exposed(app, name);
+        if let Some(policy) = expose.and_then(|expose| expose.policy.as_ref()) {
+            policy(&context)?;
+        }
+        let (action, is_durable) = match expose {
+            Some(expose) => (expose.action.clone(), expose.is_durable),
+            None if app.agents.only_exposed => return Err(missing()),
+            None => {
+                let action = app.registry.get(&format!("/agent/{name}")).ok_or_else(missing)?;
+                (action, app.agents.is_durable)
+            }
+        };
+        let owner = Owner::of(&context);
+        Ok(Self { action, context, owner, is_durable, registry: app.registry.clone() })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.action.name()
+    }
+
+    /// Whether the server keeps the agent's sessions.
+    pub(super) fn has_store(&self) -> bool {
+        let metadata = self.action.descriptor().metadata.as_ref();
+        let agent = metadata.and_then(|metadata| metadata.get("agent"));
+        agent.and_then(|agent| agent.get("stateManagement")) == Some(&Value::from("server"))
+    }
+
+    /// Where the agent's sessions are.
+    pub(super) fn store(&self) -> Result<Arc<dyn SessionStore>, Status> {
+        if !self.has_store() {
+            let name = self.name();
+            return Err(Status::failed_precondition(format!(
+                "agent `{name}` has no session store: its clients keep the state"
+            )));
+        }
+        let store = self.registry.state::<SessionStores>().of(self.name());
+        store.ok_or_else(|| {
+            let message = format!("the sessions of agent `{}` cannot be listed", self.name());
+            Status::public(StatusCode::Unimplemented, message)
+        })
+    }
+
+    /// A snapshot, as the agent lets clients see it.
+    pub(super) async fn snapshot(&self, id: &str) -> Result<SessionSnapshot, Status> {
+        let companion = self.companion(ActionKind::AgentSnapshot)?;
+        let request = GetSnapshotRequest { snapshot_id: Some(id.to_owned()), session_id: None };
+        companion.run(self.call(Call::new(request))).await?.parse()
+    }
+
+    /// Stops the work behind a snapshot.
+    pub(super) async fn abort(&self, id: &str) -> Result<AgentAbortResponse, Status> {
+        let companion = self.companion(ActionKind::AgentAbort)?;
+        let request = AgentAbortRequest { snapshot_id: id.to_owned() };
+        companion.run(self.call(Call::new(request))).await?.parse()
+    }
+
+    /// A call by this caller.
+    pub(super) fn call(&self, call: Call) -> Call {
+        call.in_registry(&self.registry).with_context(self.context.clone())
+    }
+
+    /// An action that belongs to the agent: it has the same name.
+    fn companion(&self, kind: ActionKind) -> Result<Action, Status> {
+        self.registry.get(&format!("/{kind}/{}", self.name())).ok_or_else(|| {
+            let what = match kind {
+                ActionKind::AgentAbort => "stop the work",
+                _ => "show snapshots",
+            };
+            let message = format!("agent `{}` cannot {what}", self.name());
+            Status::public(StatusCode::Unimplemented, message)
+        })
+    }
+
+    fn summary(&self) -> AgentSummary {
+        let descriptor = self.action.descriptor();
+        AgentSummary {
+            name: descriptor.name.clone(),
+            description: descriptor.description.clone(),
+            has_store: self.has_store(),
+            store_type: self.store().ok().map(|store| store.name().to_owned()),
+            metadata: descriptor.metadata.clone().unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn details(&self) -> AgentDetails {
+        let AgentSummary { name, description, has_store, store_type, metadata } = self.summary();
+        let descriptor = self.action.descriptor();
+        AgentDetails {
+            name,
+            description,
+            has_store,
+            store_type,
+            init_schema: schema_or(descriptor.init_schema.as_ref(), Schema::of::<AgentInit>),
+            input_schema: schema_or(descriptor.input_schema.as_ref(), Schema::of::<AgentInput>),
+            output_schema: schema_or(descriptor.output_schema.as_ref(), Schema::of::<AgentOutput>),
+            stream_schema: schema_or(
+                descriptor.stream_schema.as_ref(),
+                Schema::of::<AgentStreamChunk>,
+            ),
+            metadata,
+        }
+    }
+}
+
+fn exposed<'a>(app: &'a App, agent: &str) -> Option<&'a Expose> {
+    let is_asked = |expose: &&Expose| {
+        expose.action.kind() == ActionKind::Agent && expose.action.name() == agent
+    };
+    app.exposed.iter().find(is_asked)
+}
+
+/// What the agent says itself, or else what every agent takes.
+fn schema_or(own: Option<&Value>, common: fn() -> Schema) -> Value {
+    own.cloned().unwrap_or_else(|| common().as_json().clone())
+}

@@ -1,0 +1,306 @@
+//! Sessions: lists, content, trees, deletion, and stopping their work.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxikit_core::Status;
+use oxikit_core::ports::{
+    SessionQuery, SessionStore, SessionSummary, SnapshotNode, StoredSnapshot,
+};
+use oxikit_wire::{
+    AgentFinishReason, JsonObject, SessionAborted, SessionActivity, SessionDeleted, SessionDetails,
+    SessionInfo, SessionList, SessionState, SnapshotInfo, SnapshotStatus, SnapshotTree,
+};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::timestamp::{epoch_millis, is_older_than};
+
+/// Pages have at most so many sessions.
+const MAX_PAGE: usize = 200;
+/// A page that finds few sessions of the asked status asks the store so often.
+const MAX_ROUNDS: usize = 20;
+/// Detached work that has not been heard of for so long counts as lost.
+const HEARTBEAT_TIME: Duration = Duration::from_secs(60);
+
+/// A page of sessions.
+pub(super) async fn list(agent: &Agent, query: Option<&str>) -> Result<SessionList, Status> {
+    let store = agent.store()?;
+    let asked = Page::parse(query.unwrap_or_default())?;
+    let mut query = SessionQuery {
+        agent: Some(agent.name().to_owned()),
+        // The store takes lost work for active: it is looked for among all.
+        is_active: (asked.status == Some(SessionActivity::Active)).then_some(true),
+        limit: asked.limit,
+        after: asked.token,
+    };
+    let mut sessions = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        query.limit = asked.limit - sessions.len();
+        let page = store.list(&agent.owner, &query).await?;
+        let found = page.sessions.into_iter().map(info);
+        sessions.extend(found.filter(|it| asked.status.is_none_or(|status| it.status == status)));
+        query.after = page.next;
+        if query.after.is_none() || sessions.len() >= asked.limit {
+            break;
+        }
+    }
+    Ok(SessionList { sessions, continuation_token: query.after })
+}
+
+/// A session with the content of its newest completed snapshot.
+pub(super) async fn details(agent: &Agent, id: &str) -> Result<SessionDetails, Status> {
+    let Session { latest, nodes, .. } = Session::find(agent, id).await?;
+    let latest = agent.snapshot(&latest.snapshot.snapshot_id).await?;
+    let completed = match latest.status {
+        Some(SnapshotStatus::Completed) => None,
+        _ => last_completed(&nodes, &latest.snapshot_id),
+    };
+    let state = match completed {
+        Some(id) => agent.snapshot(id).await?.state,
+        None => latest.state.clone(),
+    };
+    let mut state = state.unwrap_or_default();
+    let messages = state.messages.take().unwrap_or_default();
+    let updated_at = latest.updated_at.as_ref().unwrap_or(&latest.created_at);
+    let created_at = nodes.iter().map(|node| epoch_millis(&node.created_at)).min();
+    Ok(SessionDetails {
+        session_id: id.to_owned(),
+        agent_name: agent.name().to_owned(),
+        created_at: created_at.unwrap_or_else(|| epoch_millis(&latest.created_at)),
+        updated_at: epoch_millis(updated_at),
+        status: activity(latest.status, latest.finish_reason),
+        state: shown_state(state)?,
+        threads: BTreeMap::from([("main".to_owned(), messages)]),
+        metadata: counted(None, &latest.snapshot_id, nodes.len()),
+        snapshot_status: latest.status,
+        finish_reason: latest.finish_reason,
+        error: latest.error,
+        snapshot_id: latest.snapshot_id,
+        snapshots: infos(&nodes),
+    })
+}
+
+/// All snapshots of a session.
+pub(super) async fn tree(agent: &Agent, id: &str) -> Result<SnapshotTree, Status> {
+    let Session { latest, nodes, .. } = Session::find(agent, id).await?;
+    Ok(SnapshotTree {
+        session_id: id.to_owned(),
+        agent_name: agent.name().to_owned(),
+        snapshot_id: latest.snapshot.snapshot_id,
+        snapshots: infos(&nodes),
+    })
+}
+
+/// Removes a session; its work is stopped first.
+pub(super) async fn delete(agent: &Agent, id: &str) -> Result<SessionDeleted, Status> {
+    let Session { store, nodes, .. } = Session::find(agent, id).await?;
+    for node in nodes.iter().filter(|node| node.status == Some(SnapshotStatus::Pending)) {
+        // Work that cannot be stopped loses its session: it cannot write any more.
+        if let Err(status) = agent.abort(&node.snapshot).await {
+            tracing::warn!(session = id, snapshot = node.snapshot, %status, "work not stopped");
+        }
+    }
+    match store.delete(&agent.owner, id).await? {
+        true => Ok(SessionDeleted { success: true, session_id: id.to_owned() }),
+        false => Err(unknown_session(id)),
+    }
+}
+
+/// Stops the detached work of a session, or only that behind the snapshot that the
+/// body names.
+pub(super) async fn abort(agent: &Agent, id: &str, body: &[u8]) -> Result<SessionAborted, Status> {
+    let asked = AbortBody::parse(body)?.snapshot_id;
+    let Session { latest, nodes, .. } = Session::find(agent, id).await?;
+    let is_pending = |node: &&SnapshotNode| node.status == Some(SnapshotStatus::Pending);
+    let mut snapshots: Vec<String> = match asked {
+        Some(snapshot) if nodes.iter().any(|node| node.snapshot == snapshot) => vec![snapshot],
+        Some(snapshot) => return Err(super::snapshots::unknown_snapshot(&snapshot)),
+        None => nodes.iter().filter(is_pending).map(|node| node.snapshot.clone()).collect(),
+    };
+    if snapshots.is_empty() {
+        snapshots.push(latest.snapshot.snapshot_id);
+    }
+    let mut answer = SessionAborted {
+        session_id: id.to_owned(),
+        snapshot_id: String::new(),
+        status: None,
+        aborted: Vec::new(),
+    };
+    for snapshot in snapshots {
+        answer.status = agent.abort(&snapshot).await?.status;
+        answer.snapshot_id.clone_from(&snapshot);
+        if answer.status == Some(SnapshotStatus::Pending) {
+            answer.aborted.push(snapshot);
+        }
+    }
+    Ok(answer)
+}
+
+/// A session that is there, of this agent and this caller.
+pub(super) struct Session {
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) latest: StoredSnapshot,
+    /// In the order of their first writing.
+    pub(super) nodes: Vec<SnapshotNode>,
+}
+
+impl Session {
+    pub(super) async fn find(agent: &Agent, id: &str) -> Result<Self, Status> {
+        let store = agent.store()?;
+        let latest = store.latest(&agent.owner, id).await?;
+        // Several agents may share a store.
+        let is_own = |stored: &StoredSnapshot| {
+            stored.agent.as_deref().is_none_or(|name| name == agent.name())
+        };
+        let latest = latest.filter(is_own).ok_or_else(|| unknown_session(id))?;
+        let nodes = store.tree(&agent.owner, id).await?;
+        Ok(Self { store, latest, nodes })
+    }
+}
+
+fn unknown_session(id: &str) -> Status {
+    Status::not_found(format!("there is no session `{id}`"))
+}
+
+/// The newest completed snapshot before this one.
+pub(super) fn last_completed<'a>(nodes: &'a [SnapshotNode], from: &str) -> Option<&'a str> {
+    let find = |id: &str| nodes.iter().find(|node| node.snapshot == id);
+    let mut node = find(from)?;
+    // As many steps as there are snapshots: a damaged chain may be a circle.
+    for _ in nodes {
+        if node.status == Some(SnapshotStatus::Completed) {
+            return Some(&node.snapshot);
+        }
+        node = find(node.parent.as_deref()?)?;
+    }
+    None
+}
+
+/// What is asked for by a query.
+#[derive(Debug)]
+struct Page {
+    limit: usize,
+    token: Option<String>,
+    status: Option<SessionActivity>,
+}
+
+impl Page {
+    fn parse(query: &str) -> Result<Self, Status> {
+        let refuse = |why: &str| Status::invalid_argument(why);
+        let mut page = Self { limit: 50, token: None, status: None };
+        for pair in query.split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = value.replace('+', " ");
+            let value = percent_decode_str(&value).decode_utf8();
+            let value = value.map_err(|_| refuse("the query is not text in UTF-8"))?;
+            match name {
+                "limit" => {
+                    let limit = value.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit));
+                    page.limit =
+                        limit.ok_or_else(|| refuse("`limit` is a number from 1 to 200"))?;
+                }
+                "continuationToken" => page.token = Some(value.into_owned()),
+                "status" => {
+                    page.status = Some(match &*value {
+                        "active" => SessionActivity::Active,
+                        "completed" => SessionActivity::Completed,
+                        _ => return Err(refuse("`status` is `active` or `completed`")),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(page)
+    }
+}
+
+/// The body of an abort; an empty one stops all work of the session.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AbortBody {
+    #[serde(default)]
+    snapshot_id: Option<String>,
+}
+
+impl AbortBody {
+    fn parse(body: &[u8]) -> Result<Self, Status> {
+        let refuse = |why: String| Status::invalid_argument(format!("the body is not {why}"));
+        match body.trim_ascii_start().first() {
+            None => Ok(Self::default()),
+            Some(b'{') => {
+                let text = str::from_utf8(body).map_err(|_| refuse("text in UTF-8".into()))?;
+                serde_json::from_str(text).map_err(|error| refuse(format!("valid JSON: {error}")))
+            }
+            Some(_) => Err(refuse("an object: {\"snapshotId\": …}".into())),
+        }
+    }
+}
+
+fn info(summary: SessionSummary) -> SessionInfo {
+    let is_lost = summary.status == Some(SnapshotStatus::Pending)
+        && summary.heartbeat_at.is_some_and(|at| is_older_than(&at, HEARTBEAT_TIME));
+    let status = if is_lost { Some(SnapshotStatus::Expired) } else { summary.status };
+    SessionInfo {
+        metadata: counted(summary.metadata, &summary.latest, summary.snapshots),
+        session_id: summary.session,
+        agent_name: summary.agent,
+        created_at: epoch_millis(&summary.created_at),
+        updated_at: epoch_millis(&summary.updated_at),
+        status: activity(status, summary.finish_reason),
+        message_count: summary.messages,
+        has_artifacts: summary.has_artifacts,
+        snapshot_status: status,
+        finish_reason: summary.finish_reason,
+    }
+}
+
+fn activity(
+    status: Option<SnapshotStatus>,
+    finish_reason: Option<AgentFinishReason>,
+) -> SessionActivity {
+    let is_active = status == Some(SnapshotStatus::Pending)
+        || finish_reason == Some(AgentFinishReason::Interrupted);
+    if is_active { SessionActivity::Active } else { SessionActivity::Completed }
+}
+
+fn counted(metadata: Option<JsonObject>, latest: &str, snapshots: usize) -> JsonObject {
+    let mut metadata = metadata.unwrap_or_default();
+    metadata.insert("snapshotId".into(), latest.into());
+    metadata.insert("snapshotCount".into(), snapshots.into());
+    metadata
+}
+
+/// The custom state's members with the artifacts among them.
+fn shown_state(state: SessionState) -> Result<JsonObject, Status> {
+    let artifacts = serde_json::to_value(state.artifacts.unwrap_or_default())?;
+    let mut shown = match state.custom.map(Arc::unwrap_or_clone) {
+        None => JsonObject::new(),
+        Some(Value::Object(custom)) if !custom.contains_key("artifacts") => custom,
+        Some(custom) => JsonObject::from_iter([("custom".to_owned(), custom)]),
+    };
+    shown.insert("artifacts".to_owned(), json!(artifacts));
+    Ok(shown)
+}
+
+fn infos(nodes: &[SnapshotNode]) -> Vec<SnapshotInfo> {
+    let mut children: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for node in nodes {
+        if let Some(parent) = &node.parent {
+            children.entry(parent).or_default().push(node.snapshot.clone());
+        }
+    }
+    let info = |node: &SnapshotNode| SnapshotInfo {
+        snapshot_id: node.snapshot.clone(),
+        parent_id: node.parent.clone(),
+        status: node.status,
+        finish_reason: node.finish_reason,
+        created_at: epoch_millis(&node.created_at),
+        message_count: node.messages,
+        children: children.get(node.snapshot.as_str()).cloned().unwrap_or_default(),
+    };
+    nodes.iter().map(info).collect()
+}
