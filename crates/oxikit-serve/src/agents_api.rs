@@ -45,7 +45,11 @@ pub(crate) use route::{ROOT, templates};
 
 /// The routes of the API.
 pub(crate) fn routes() -> Router<Arc<App>> {
-    Router::new().route(ROOT, any(handle)).route(&format!("{ROOT}/{{*rest}}"), any(handle))
+    let mut router = Router::new();
+    for below in ["", "/", "/{*rest}"] {
+        router = router.route(&format!("{ROOT}{below}"), any(handle));
+    }
+    router
 }
 
 /// Behind the same gate, log and guard as actions.

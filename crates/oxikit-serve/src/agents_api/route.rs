@@ -60,7 +60,8 @@ pub(crate) fn templates() -> [&'static str; 10] {
 impl Route {
     /// Names and ids may be percent-encoded; one slash at the end does not matter.
     pub(super) fn parse(path: &str) -> Option<Self> {
-        let path = path.strip_prefix(ROOT)?;
+        let path =
+            path.strip_prefix(ROOT).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
         let path = path.strip_suffix('/').unwrap_or(path);
         let segments: Option<Vec<Cow<'_, str>>> = path
             .split('/')

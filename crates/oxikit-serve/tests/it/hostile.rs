@@ -4,10 +4,10 @@
 use crate::kit::{Answer, App, app, app_within, post};
 
 /// A body with its headers.
-struct Form {
-    name: &'static str,
-    headers: &'static str,
-    body: Vec<u8>,
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    pub(crate) headers: &'static str,
+    pub(crate) body: Vec<u8>,
 }
 
 fn form(name: &'static str, body: impl Into<Vec<u8>>) -> Form {
@@ -19,7 +19,7 @@ fn typed(name: &'static str, headers: &'static str) -> Form {
 }
 
 /// What no route takes, whatever its input is.
-fn malformed() -> Vec<Form> {
+pub(crate) fn malformed() -> Vec<Form> {
     let gzip = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..], &[0; 20]].concat();
     vec![
         form("truncated object", "{"),

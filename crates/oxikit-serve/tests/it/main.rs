@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod agents;
+mod agents_api;
 mod durable;
 mod faults;
 mod gates;
