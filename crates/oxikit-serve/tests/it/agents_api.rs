@@ -6,12 +6,12 @@ mod sessions;
 mod streams;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use oxikit::prelude::*;
 use oxikit::{Agent, MemorySessions, Turn, TurnReply};
-use oxikit_core::ActionContext;
+use oxikit_core::{ActionContext, SpanExporter, SpanRecord};
 use oxikit_serve::{Server, context_from};
 use oxikit_wire::{AgentFinishReason, Artifact, Part};
 use serde_json::{Map, Value, json};
@@ -36,7 +36,20 @@ struct App {
     /// When a waiting turn began, and when one was cancelled.
     started: mpsc::UnboundedReceiver<()>,
     cancelled: mpsc::UnboundedReceiver<Instant>,
-    _stop: oneshot::Sender<()>,
+    /// Spans that have ended.
+    spans: Arc<Spans>,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Spans(Mutex<Vec<SpanRecord>>);
+
+impl SpanExporter for Spans {
+    fn start(&self, _: &SpanRecord) {}
+
+    fn end(&self, span: SpanRecord) {
+        self.0.lock().unwrap().push(span);
+    }
 }
 
 /// Tells when it is dropped before its time.
@@ -104,6 +117,8 @@ async fn app() -> App {
 
 async fn app_with(set: impl FnOnce(Server) -> Server) -> App {
     let ai = Oxikit::builder().build();
+    let spans = Arc::new(Spans::default());
+    ai.registry().set_exporter(spans.clone());
     let (started_tx, started) = mpsc::unbounded_channel();
     let (cancelled_tx, cancelled) = mpsc::unbounded_channel();
     let go_on = Arc::new(Notify::new());
@@ -117,7 +132,7 @@ async fn app_with(set: impl FnOnce(Server) -> Server) -> App {
     let address = server.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     tokio::spawn(server.run(async move { drop(stopped.await) }));
-    App { address, go_on, started, cancelled, _stop: stop }
+    App { address, go_on, started, cancelled, spans, stop: Some(stop) }
 }
 
 fn define(ai: &Oxikit, signals: &Signals) {

@@ -89,9 +89,10 @@ pub(crate) async fn app_with(set: impl FnOnce(Server) -> Server) -> App {
     let (started_tx, started) = mpsc::unbounded_channel();
     let (cancelled_tx, cancelled) = mpsc::unbounded_channel();
     let ai = define(effects.clone(), started_tx, cancelled_tx);
-    let server = set(Server::new(&ai)).port(0);
+    let server = set(Server::new(&ai).agents_api()).port(0);
     let paths = server.paths();
     let mut flows = paths.clone();
+    flows.retain(|path| !path.starts_with("/api/agents"));
     flows.retain(|path| FLOWS.iter().any(|flow| path.ends_with(&format!("/{flow}"))));
     assert_eq!(flows.len(), FLOWS.len(), "{paths:?}");
     let server = server.bind().await.unwrap();
@@ -108,6 +109,15 @@ fn define(
 ) -> Oxikit {
     let ai = Oxikit::builder().build();
     let ran = move || effects.fetch_add(1, Ordering::SeqCst);
+    let run = ran.clone();
+    // Named so that the paths of the API for agents are paths of this one.
+    let agent = oxikit::Agent::builder("{agent}").store(oxikit::MemorySessions::default()).turn(
+        move |turn: oxikit::Turn| {
+            run();
+            async move { Ok(turn.answer("yes")) }
+        },
+    );
+    ai.define_agent(agent).unwrap();
     let run = ran.clone();
     ai.define_flow("echo", move |input: Payload, _: Context, out: Emitter<Payload>| {
         run();

@@ -197,3 +197,33 @@ async fn a_known_version_is_not_sent_again() {
     let answer = client.head().await.unwrap();
     assert_eq!((answer.status, answer.header("etag")), (304, Some(tag)));
 }
+
+#[tokio::test]
+async fn the_api_of_agents_is_described_too() {
+    let server = Server::new(&Oxikit::builder().build()).agents_api().port(0);
+    let served: Vec<_> =
+        server.paths().into_iter().filter(|path| path.starts_with("/api/agents")).collect();
+    let document = get(server, "").await.1.json();
+    let mut described: Vec<_> = document["paths"].as_object().unwrap().keys().cloned().collect();
+    described.sort();
+    assert_eq!(described, served);
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    for reference in found {
+        assert!(document.pointer(&reference[1..]).is_some(), "{reference} leads nowhere");
+    }
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let named = item["parameters"].as_array().map_or(0, Vec::len);
+        assert_eq!(named, path.matches('{').count(), "{path}");
+        for (method, operation) in item.as_object().unwrap() {
+            if method != "parameters" {
+                assert!(operation["responses"]["200"]["content"].is_object(), "{method} {path}");
+                assert_eq!(operation["tags"], json!(["agents"]));
+            }
+        }
+    }
+    let turn = &document["paths"]["/api/agents/{agent}/execute"]["post"];
+    let request = &turn["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+    let request = document.pointer(&request.as_str().unwrap()[1..]).unwrap();
+    assert!(request["properties"]["telemetryLabels"].is_object(), "{request}");
+}

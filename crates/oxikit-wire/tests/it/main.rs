@@ -2,6 +2,7 @@
 //! schemas and recordings where the specification is at hand.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod agents_api;
 mod documents;
 mod evaluators;
 mod generate;

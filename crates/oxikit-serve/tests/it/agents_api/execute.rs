@@ -117,3 +117,22 @@ async fn until_completed(app: &App) -> serde_json::Value {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn labels_are_attributes_of_the_root_span() {
+    let app = app().await;
+    for stream in [false, true] {
+        let labels = json!({ "source": "dev-ui", "stream": stream });
+        let body = json!({ "input": "hi", "stream": stream, "telemetryLabels": labels });
+        let answer = app.ask("POST", "/support/execute", "", &body.to_string()).await;
+        let trace = answer.header("x-genkit-trace-id").unwrap();
+        let spans = app.spans.0.lock().unwrap().clone();
+        let is_root = |span: &&oxikit_core::SpanRecord| {
+            span.trace_id.to_string() == trace && span.parent_span_id.is_none()
+        };
+        let root = spans.iter().find(is_root).unwrap();
+        assert_eq!(root.attributes["source"], "dev-ui");
+        assert_eq!(root.attributes["stream"], stream);
+        assert_eq!(root.attributes["genkit:key"], "/agent/support");
+    }
+}

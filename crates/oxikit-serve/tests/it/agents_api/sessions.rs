@@ -2,9 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use std::sync::Arc;
+
+use oxikit::prelude::*;
+use oxikit::{Agent, MemorySessions, Turn};
+use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite};
+use oxikit_serve::Server;
+use oxikit_wire::{SessionSnapshot, SnapshotStatus};
 use serde_json::{Value, json};
 
-use super::app;
+use super::{Topics, app};
+use crate::kit::Client;
 
 #[tokio::test]
 async fn a_session_is_listed_and_shown_as_the_proposal_says() {
@@ -221,4 +229,101 @@ async fn the_work_of_a_session_is_stopped() {
     let unknown = json!({ "snapshotId": "none" }).to_string();
     let answer = app.ask("POST", "/support/sessions/s/abort", "", &unknown).await;
     answer.assert_error(404, "NOT_FOUND");
+}
+
+/// An agent that covers a member of its state, on a store that the test knows.
+async fn covering() -> (impl AsyncFn(&str) -> Value, Arc<MemorySessions>) {
+    let ai = Oxikit::builder().build();
+    let store = Arc::new(MemorySessions::default());
+    let agent = Agent::builder("covering")
+        .turn(|turn: Turn<Topics>| async move {
+            turn.update(|topics| topics.current_topic = "hunter2".into()).await?;
+            Ok(turn.answer("done"))
+        })
+        .transform_state(|mut state| {
+            state.custom = Some(Arc::new(json!({ "currentTopic": "covered" })));
+            Ok(state)
+        })
+        .shared_store(store.clone());
+    ai.define_agent(agent).unwrap();
+    let server = Server::new(&ai).agents_api().port(0).bind().await.unwrap();
+    let address = server.local_addr().unwrap();
+    tokio::spawn(server.run(std::future::pending()));
+    let ask = async move |request: &str| {
+        let (line, body) = request.split_once('\n').unwrap_or((request, ""));
+        let mut client = Client::connect(address).await;
+        let head = "host: localhost\r\nconnection: close\r\ncontent-type: application/json";
+        let length = body.len();
+        client
+            .send(format!("{line} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}"))
+            .await;
+        let answer = client.answer().await.unwrap();
+        let text = answer.text();
+        assert!(!text.contains("hunter2"), "{text}");
+        serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+    };
+    (ask, store)
+}
+
+#[tokio::test]
+async fn what_an_agent_covers_is_covered_everywhere() {
+    let (ask, store) = covering().await;
+    let root = "/api/agents/covering";
+    let result =
+        ask(&format!("POST {root}/execute\n{{\"input\":\"hi\",\"init\":{{\"sessionId\":\"s\"}}}}"))
+            .await;
+    assert_eq!(result["result"]["state"]["currentTopic"], "covered");
+    let stored = store.latest(&Owner::nobody(), "s").await.unwrap().unwrap().snapshot;
+    assert_eq!(stored.state.unwrap().custom.unwrap()["currentTopic"], "hunter2");
+    let streamed = ask(&format!(
+        "POST {root}/execute?stream=true\n{{\"input\":\"hi\",\"init\":{{\"sessionId\":\"s\"}}}}"
+    ))
+    .await;
+    assert!(streamed.as_str().unwrap().contains("covered"), "{streamed}");
+    let snapshot = stored.snapshot_id;
+    for path in
+        ["s", "s/tree", &format!("s/snapshots/{snapshot}"), &format!("s/snapshots/{snapshot}/diff")]
+    {
+        let shown = ask(&format!("GET {root}/sessions/{path}")).await;
+        assert!(shown["code"].is_null(), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn work_that_is_lost_is_not_active() {
+    let (ask, store) = covering().await;
+    let pending = |session: &'static str, heartbeat_at: &'static str| {
+        let store = store.clone();
+        async move {
+            let owner = Owner::nobody();
+            let write = SnapshotWrite::new(&owner, "covering", session, session);
+            let row = |_: Option<&SessionSnapshot>| {
+                Ok(Some(SessionSnapshot {
+                    created_at: "2026-01-01T00:00:00.000Z".into(),
+                    heartbeat_at: Some(heartbeat_at.into()),
+                    status: Some(SnapshotStatus::Pending),
+                    ..SessionSnapshot::default()
+                }))
+            };
+            store.save(write, &row).await.unwrap();
+        }
+    };
+    pending("lost", "2026-01-01T00:00:00.000Z").await;
+    pending("alive", "2999-01-01T00:00:00.000Z").await;
+    let root = "GET /api/agents/covering/sessions";
+    for (status, session, snapshot_status) in
+        [("active", "alive", "pending"), ("completed", "lost", "expired")]
+    {
+        let list = ask(&format!("{root}?status={status}")).await;
+        let sessions = list["sessions"].as_array().unwrap();
+        assert_eq!(sessions.len(), 1, "{list}");
+        assert_eq!(sessions[0]["sessionId"], session);
+        assert_eq!(sessions[0]["snapshotStatus"], snapshot_status);
+        let details = ask(&format!("{root}/{session}")).await;
+        assert_eq!(
+            (&details["status"], &details["snapshotStatus"]),
+            (&json!(status), &json!(snapshot_status))
+        );
+        assert_eq!(details["threads"], json!({ "main": [] }));
+    }
 }

@@ -261,3 +261,49 @@ async fn a_recorded_turn_is_read_by_its_owner_through_its_agent_alone() {
     client.send(crate::kit::post("/support", &headers, "{}")).await;
     assert_eq!(client.answer().await.unwrap().status, 204);
 }
+
+#[tokio::test]
+async fn any_server_of_the_same_store_goes_on_with_a_turn() {
+    let streams = Arc::new(MemoryStreams::default());
+    let mut one = app_with(|server| server.durable_streams(streams.clone())).await;
+    let other = app_with(|server| server.durable_streams(streams)).await;
+    let mut reader = one.send("POST", "/helper/execute", "", &body("wait")).await;
+    let head = reader.head().await.unwrap();
+    let stream = head.header("x-genkit-stream-id").unwrap().to_owned();
+    let read = until(&mut reader, "waiting").await;
+    one.started.recv().await.unwrap();
+    let known = read.matches("event: ").count();
+    let id = format!("last-event-id: {stream}/{known}\r\n");
+    let mut again = other.send("POST", "/helper/execute", &id, &body("wait")).await;
+    one.go_on.notify_one();
+    let rest = events(&again.answer().await.unwrap());
+    let names: Vec<_> = rest.iter().map(|event| event.name.as_str()).collect();
+    assert_eq!(names, ["turnEnd", "done", "telemetry"]);
+    assert_eq!(rest[1].data["messages"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_stream_is_kept_alive_and_told_when_the_server_ends() {
+    for is_recorded in [false, true] {
+        let mut app = match is_recorded {
+            true => durable().await,
+            false => app().await,
+        };
+        let mut reader = app.send("POST", "/support/execute", "", &body("wait")).await;
+        reader.head().await.unwrap();
+        until(&mut reader, "waiting").await;
+        assert_eq!(reader.piece().await.unwrap(), b": still here\n\n");
+        drop(app.stop.take());
+        let end = loop {
+            let piece = String::from_utf8(reader.piece().await.unwrap()).unwrap();
+            if !piece.starts_with(':') {
+                break piece;
+            }
+        };
+        let expected = if is_recorded { "retry: 1000\n\n" } else { "event: error\ndata: " };
+        assert!(end.contains(expected), "{end}");
+        if !is_recorded {
+            assert!(end.contains("UNAVAILABLE") && end.contains("event: telemetry"), "{end}");
+        }
+    }
+}
