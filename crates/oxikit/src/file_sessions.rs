@@ -1,0 +1,300 @@
+//! Sessions in files, in the layout of the official stores.
+
+mod disk;
+mod files;
+mod index;
+mod layout;
+mod leases;
+mod locks;
+mod queries;
+mod record;
+mod retention;
+mod rows;
+mod size;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use oxikit_core::ports::{
+    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SnapshotNode,
+    SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
+};
+use tokio::sync::watch;
+
+use files::{Files, Lookup};
+use layout::{Folder, Place};
+use locks::{Guard, LOCKS, number_of};
+use record::Record;
+use retention::{Candidate, Removed};
+use rows::Change;
+
+/// So often writes of other processes are looked for.
+const POLL: Duration = Duration::from_millis(500);
+
+/// A [`SessionStore`] in files, for one machine.
+///
+/// The directory is laid out as the file stores of the official runtimes lay out
+/// theirs, so that it can be shared with them:
+///
+/// | file | is |
+/// | --- | --- |
+/// | `<folder>/<snapshot id>.json` | a snapshot, pretty-printed |
+/// | `<folder>/.pointers/<session id>.json` | which snapshot of the session is the newest |
+/// | `<folder>/.oxikit/<session id>.json` | what they have no room for: agent, notes, revisions, lease |
+/// | `.oxikit/` | locks |
+///
+/// The folder is `global` for what is nobody's, else `u-<principal>`,
+/// `t-<tenant>` or `t-<tenant>.u-<principal>`, in which all but small letters,
+/// digits, `-` and `_` is written as `%` and two digits. Ids must be plain file names
+/// of at most 250 bytes.
+///
+/// A write is on the disk when it is answered. Threads and processes that use this
+/// store write one after another and lose nothing; official stores ask nobody. A
+/// file that cannot be read harms only itself: it is reported and left out.
+///
+/// ```no_run
+/// use oxikit::FileSessions;
+///
+/// let store = FileSessions::open("sessions")?.with_max_chain(20);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct FileSessions {
+    files: Arc<Files>,
+    max_chain: Option<usize>,
+    /// Rung for those who wait in this process. Snapshots share them.
+    bells: Vec<watch::Sender<()>>,
+}
+
+impl FileSessions {
+    /// Opens the directory, or makes it. Files and folders that are made are for the
+    /// user of this process only.
+    pub fn open(directory: impl AsRef<Path>) -> io::Result<Self> {
+        let files = Arc::new(Files::open(directory.as_ref())?);
+        let bells = (0..LOCKS).map(|_| watch::Sender::new(())).collect();
+        Ok(Self { files, max_chain: None, bells })
+    }
+
+    /// Keeps so many snapshots of a chain, the newest, and removes the others with
+    /// each write: `maxPersistedChainLength` of the official stores. All are kept
+    /// where nothing is said.
+    #[must_use]
+    pub fn with_max_chain(mut self, snapshots: usize) -> Self {
+        self.max_chain = Some(snapshots.max(1));
+        self
+    }
+
+    /// Does what blocks where it may.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Files) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let files = self.files.clone();
+        let done = tokio::task::spawn_blocking(move || work(&files)).await;
+        done.unwrap_or_else(|error| Err(StoreError::Unavailable(Box::new(error))))
+    }
+
+    fn place(&self, owner: &Owner, session: &str) -> Result<Place, StoreError> {
+        self.files.folder(owner)?.session(session)
+    }
+
+    async fn lock(&self, place: &Place) -> Result<Guard, StoreError> {
+        let guard = self.files.locks.take(number_of(&place.folder.name, &place.session)).await;
+        guard.map_err(|error| disk::failure(&place.session, error))
+    }
+
+    /// The same while nobody else writes the session.
+    async fn run_locked<T: Send + 'static>(
+        &self,
+        place: Place,
+        work: impl FnOnce(&Files, &Place) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let guard = self.lock(&place).await?;
+        self.run(move |files| {
+            let _guard = guard;
+            work(files, &place)
+        })
+        .await
+    }
+
+    fn ring(&self, folder: &Folder, snapshot: &str) {
+        self.bells[number_of(&folder.name, snapshot)].send_replace(());
+    }
+
+    fn ring_all(&self, folder: &Folder, removed: &Removed) {
+        removed.snapshots.iter().for_each(|snapshot| self.ring(folder, snapshot));
+    }
+
+    async fn find(&self, folder: Folder, id: String) -> Result<Option<StoredSnapshot>, StoreError> {
+        let (of, asked) = (folder.clone(), id.clone());
+        match self.run(move |files| files.get(&of, &asked)).await? {
+            Lookup::Nothing => Ok(None),
+            Lookup::Found(stored) => Ok(Some(*stored)),
+            Lookup::Unsettled(place) => {
+                self.run_locked(place, move |files, place| files.get_locked(place, &id)).await
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl SessionStore for FileSessions {
+    fn name(&self) -> &'static str {
+        "files"
+    }
+
+    async fn get(
+        &self,
+        owner: &Owner,
+        snapshot: &str,
+    ) -> Result<Option<StoredSnapshot>, StoreError> {
+        self.find(self.files.folder(owner)?, snapshot.to_owned()).await
+    }
+
+    async fn latest(
+        &self,
+        owner: &Owner,
+        session: &str,
+    ) -> Result<Option<StoredSnapshot>, StoreError> {
+        let place = self.place(owner, session)?;
+        match self.run(move |files| files.latest(&place)).await? {
+            Lookup::Nothing => Ok(None),
+            Lookup::Found(stored) => Ok(Some(*stored)),
+            Lookup::Unsettled(place) => self.run_locked(place, Files::latest_locked).await,
+        }
+    }
+
+    async fn save(
+        &self,
+        write: SnapshotWrite<'_>,
+        update: Update<'_>,
+    ) -> Result<Option<u64>, StoreError> {
+        let place = self.place(write.owner, write.session)?;
+        let folder = place.folder.clone();
+        folder.snapshot(write.snapshot)?;
+        let change = Change::of(&write)?;
+        let guard = self.lock(&place).await?;
+        let open = move |files: &Files| {
+            let opened = files.open_row(&place, &change)?;
+            Ok((place, change, opened))
+        };
+        let (place, change, opened) = self.run(open).await?;
+        let updated = update(opened.former.as_ref()).map_err(StoreError::Refused)?;
+        let Some(snapshot) = updated else { return Ok(None) };
+        let max_chain = self.max_chain;
+        let written = self
+            .run(move |files| {
+                let _guard = guard;
+                files.write_row(&place, change, opened, snapshot, max_chain)
+            })
+            .await?;
+        self.ring(&folder, write.snapshot);
+        written.removed.iter().for_each(|snapshot| self.ring(&folder, snapshot));
+        Ok(Some(written.revision))
+    }
+
+    async fn changed(
+        &self,
+        owner: &Owner,
+        snapshot: &str,
+        revision: u64,
+    ) -> Result<(), StoreError> {
+        let folder = self.files.folder(owner)?;
+        let path = folder.snapshot(snapshot)?;
+        let mut bell = self.bells[number_of(&folder.name, snapshot)].subscribe();
+        let mut seen = None;
+        loop {
+            bell.mark_unchanged();
+            let (file, id) = (path.clone(), snapshot.to_owned());
+            let stamp = self
+                .run(move |_| disk::stamp(&file).map_err(|error| disk::failure(&id, error)))
+                .await?;
+            // The file is read only if it is another one.
+            if seen != Some(stamp) {
+                let found = self.find(folder.clone(), snapshot.to_owned()).await?;
+                if found.map_or(0, |found| found.revision) != revision {
+                    return Ok(());
+                }
+                seen = Some(stamp);
+            }
+            // Rung by this process; others are looked for.
+            _ = tokio::time::timeout(POLL, bell.changed()).await;
+        }
+    }
+
+    async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
+        let place = self.place(owner, session)?;
+        self.run_locked(place, move |files, place| files.lease(place, term)).await
+    }
+
+    async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let (place, fence) = (self.place(owner, &lease.session)?, lease.fence);
+        self.run_locked(place, move |files, place| files.renew(place, fence)).await
+    }
+
+    async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {
+        let place = self.place(owner, &lease.session)?;
+        self.run_locked(place, move |files, place| files.release(place, lease.fence)).await
+    }
+
+    async fn list(&self, owner: &Owner, query: &SessionQuery) -> Result<SessionPage, StoreError> {
+        let folder = self.files.folder(owner)?;
+        let query = query.clone();
+        self.run(move |files| files.list(&folder, &query)).await
+    }
+
+    async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError> {
+        let place = self.place(owner, session)?;
+        self.run(move |files| {
+            let sessions = files.sessions(&place.folder)?;
+            Ok(sessions.get(&place.session).map(Record::nodes).unwrap_or_default())
+        })
+        .await
+    }
+
+    async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError> {
+        let place = self.place(owner, session)?;
+        let folder = place.folder.clone();
+        let removed = self.run_locked(place, Files::delete).await?;
+        self.ring_all(&folder, &removed);
+        Ok(removed.is_gone)
+    }
+
+    async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {
+        let (candidates, mut total) = self.run(Files::candidates).await?;
+        let mut pruned = Pruned::default();
+        let max_snapshots = retention.max_snapshots;
+        for candidate in candidates {
+            let is_to_go = retention::is_too_old(candidate.written, retention)
+                || retention.max_bytes.is_some_and(|max| total > max);
+            let Candidate { place, written, bytes } = candidate;
+            let folder = place.folder.clone();
+            let prune = move |files: &Files, place: &Place| {
+                files.prune(place, written, is_to_go, max_snapshots)
+            };
+            let removed = self.run_locked(place, prune).await?;
+            self.ring_all(&folder, &removed);
+            if removed.is_gone {
+                total = total.saturating_sub(bytes);
+                pruned.sessions += 1;
+            } else {
+                pruned.snapshots += removed.snapshots.len() as u64;
+            }
+        }
+        Ok(pruned)
+    }
+
+    async fn stalled(&self, agent: &str, limit: usize) -> Result<Vec<StalledWork>, StoreError> {
+        let agent = agent.to_owned();
+        self.run(move |files| files.stalled(&agent, limit)).await
+    }
+}
+
+impl fmt::Debug for FileSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileSessions").field("directory", &self.files.root()).finish()
+    }
+}

@@ -1,0 +1,132 @@
+//! One writer at a time, among threads and processes, and who is still alive.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::disk;
+
+/// Sessions share so many locks: their files need never be removed, which could
+/// not be done without a race, and at most so many threads wait for other
+/// processes. Part of the layout.
+pub(super) const LOCKS: usize = 64;
+
+/// Keeps all others, threads and processes, from writing the session.
+#[derive(Debug)]
+pub(super) struct Guard {
+    /// Closing it gives the lock back.
+    _file: File,
+    _turn: OwnedMutexGuard<()>,
+}
+
+/// The locks of a directory.
+#[derive(Debug)]
+pub(super) struct Locks {
+    folder: PathBuf,
+    turns: Vec<Arc<Mutex<()>>>,
+}
+
+impl Locks {
+    pub(super) fn open(folder: PathBuf) -> io::Result<Self> {
+        disk::make_folder(&folder)?;
+        Ok(Self { folder, turns: (0..LOCKS).map(|_| Arc::default()).collect() })
+    }
+
+    /// The file of a lock.
+    pub(super) fn path(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("{number:02}"))
+    }
+
+    /// Waits for this lock. Those of this process wait without a thread, and in the
+    /// order in which they came.
+    pub(super) async fn take(&self, number: usize) -> io::Result<Guard> {
+        let turn = self.turns[number].clone().lock_owned().await;
+        let path = self.path(number);
+        let take = move || {
+            let file = disk::file_options().create(true).truncate(false).open(path)?;
+            file.lock()?;
+            Ok(Guard { _file: file, _turn: turn })
+        };
+        tokio::task::spawn_blocking(take).await.map_err(io::Error::other)?
+    }
+}
+
+/// A number below [`LOCKS`] that all processes find for these names (FNV-1a).
+pub(super) fn number_of(folder: &str, id: &str) -> usize {
+    let bytes = folder.bytes().chain([b'/']).chain(id.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash % LOCKS as u64) as usize
+}
+
+/// A file that is locked as long as we live: how others know that we do.
+#[derive(Debug)]
+pub(super) struct Holder {
+    folder: PathBuf,
+    pub(super) id: String,
+    _file: File,
+}
+
+impl Holder {
+    pub(super) fn open(folder: PathBuf) -> io::Result<Self> {
+        disk::make_folder(&folder)?;
+        let id = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
+        let path = folder.join(&id);
+        // It has its name when it is locked: nobody may take it for a dead one's.
+        let unnamed = folder.join(format!(".{id}"));
+        let file = disk::file_options().create_new(true).open(&unnamed)?;
+        file.lock()?;
+        fs::rename(&unnamed, &path)?;
+        let holder = Self { folder, id, _file: file };
+        holder.forget_the_dead()?;
+        Ok(holder)
+    }
+
+    /// Whether the holder with this id is still there.
+    pub(super) fn is_alive(&self, id: &str) -> bool {
+        let is_id = id.len() == self.id.len() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        id == self.id || (is_id && is_locked(&self.folder.join(id)))
+    }
+
+    fn forget_the_dead(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            if !self.is_alive(name) {
+                // Another process may have been faster.
+                _ = disk::remove(&entry.path());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // The lock ends in any case.
+        _ = disk::remove(&self.folder.join(&self.id));
+    }
+}
+
+fn is_locked(path: &Path) -> bool {
+    match File::open(path) {
+        Ok(file) => match file.try_lock_shared() {
+            Ok(()) => false,
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
+        },
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Removes what a dead process has left half written.
+pub(super) fn remove_unfinished(holder: &Holder, path: &Path, name: &str) {
+    let Some(by) = disk::unfinished_by(name) else { return };
+    if !holder.is_alive(by) {
+        _ = disk::remove(path);
+    }
+}

@@ -1,0 +1,108 @@
+//! What need not be kept.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use oxikit_core::ports::{Retention, StoreError};
+use oxikit_wire::SnapshotStatus;
+
+use super::disk::{self, failure};
+use super::files::Files;
+use super::layout::Place;
+use super::record::Record;
+
+/// What was removed of a session.
+#[derive(Debug, Default)]
+pub(super) struct Removed {
+    /// Whether the session itself was there and is gone.
+    pub(super) is_gone: bool,
+    /// Ids of its snapshots.
+    pub(super) snapshots: Vec<String>,
+}
+
+/// A session that may have to go.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) place: Place,
+    pub(super) written: u64,
+    pub(super) bytes: u64,
+}
+
+impl Files {
+    /// All sessions of all owners that nobody is writing, those written longest ago
+    /// first; and the bytes of all sessions.
+    pub(super) fn candidates(&self) -> Result<(Vec<Candidate>, u64), StoreError> {
+        let (mut candidates, mut total) = (Vec::new(), 0);
+        for (folder, _) in self.folders()? {
+            for (session, record) in self.sessions(&folder)?.iter() {
+                let bytes = record.rows.iter().map(|row| row.stamp.length).sum();
+                total += bytes;
+                let Ok(place) = folder.session(session) else { continue };
+                if self.is_free(&folder.name, session, record) {
+                    candidates.push(Candidate { place, written: record.written, bytes });
+                }
+            }
+        }
+        candidates.sort_by_key(|candidate| candidate.written);
+        Ok((candidates, total))
+    }
+
+    // What follows is for whoever has the lock.
+
+    /// Removes the session as a whole.
+    pub(super) fn delete(&self, place: &Place) -> Result<Removed, StoreError> {
+        let record = self.adopt(place)?;
+        let snapshots: Vec<_> = record.rows.iter().map(|row| row.id.clone()).collect();
+        self.remove_snapshots(place, &snapshots)?;
+        disk::remove(&place.pointer()).map_err(|error| failure(&place.session, error))?;
+        // Last, so that what is left of an unfinished deletion has its notes.
+        if self.record(place)?.is_some() {
+            self.remove_record(place, &record)?;
+        }
+        Ok(Removed { is_gone: !snapshots.is_empty(), snapshots })
+    }
+
+    /// Removes the session if nobody uses it and it was not written since, or else
+    /// the snapshots that are too many.
+    pub(super) fn prune(
+        &self,
+        place: &Place,
+        written: u64,
+        is_to_go: bool,
+        max_snapshots: Option<usize>,
+    ) -> Result<Removed, StoreError> {
+        let mut record = self.adopt(place)?;
+        if record.written != written || !self.is_free(&place.folder.name, &place.session, &record) {
+            return Ok(Removed::default());
+        }
+        if is_to_go || record.rows.is_empty() {
+            return self.delete(place);
+        }
+        let snapshots = max_snapshots.map(|max| superfluous(&record, max)).unwrap_or_default();
+        if snapshots.is_empty() {
+            return Ok(Removed::default());
+        }
+        for id in &snapshots {
+            record.remove(id);
+        }
+        self.write_record(place, &record)?;
+        self.remove_snapshots(place, &snapshots)?;
+        Ok(Removed { is_gone: false, snapshots })
+    }
+}
+
+/// Whether a session that was written then is too old.
+pub(super) fn is_too_old(written: u64, retention: &Retention) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let age = now.saturating_sub(Duration::from_nanos(written));
+    retention.max_age.is_some_and(|max| age > max)
+}
+
+/// Of the snapshots that are too many, the oldest, those from which others went on.
+fn superfluous(record: &Record, max: usize) -> Vec<String> {
+    let parents = record.parents();
+    let too_many = record.rows.len().saturating_sub(max);
+    let may_go = record.rows[..too_many].iter().filter(|row| {
+        parents.contains(row.id.as_str()) && row.outline.status != Some(SnapshotStatus::Pending)
+    });
+    may_go.map(|row| row.id.clone()).collect()
+}

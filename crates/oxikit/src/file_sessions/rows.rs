@@ -1,0 +1,239 @@
+//! Reading a row, changing it and writing it, under the lock of its session.
+
+use std::collections::HashSet;
+use std::io;
+
+use oxikit_core::ports::{
+    MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, SnapshotWrite, StoreError,
+};
+use oxikit_wire::{JsonObject, SessionSnapshot, SnapshotStatus};
+
+use super::disk::{self, failure};
+use super::files::Files;
+use super::index::session_of;
+use super::layout::Place;
+use super::leases::check_fence;
+use super::record::{Outline, Record, Row};
+use super::size::Size;
+
+/// What a write is to do, apart from the snapshot.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) snapshot: String,
+    agent: String,
+    fence: Option<u64>,
+    releases: bool,
+    metadata: Option<JsonObject>,
+    work: Option<String>,
+}
+
+impl Change {
+    pub(super) fn of(write: &SnapshotWrite<'_>) -> Result<Self, StoreError> {
+        if let Some(lease) = write.lease.filter(|lease| lease.session != write.session) {
+            return Err(StoreError::Fenced(lease.session.clone()));
+        }
+        Ok(Self {
+            snapshot: write.snapshot.to_owned(),
+            agent: write.agent.to_owned(),
+            fence: write.lease.map(|lease| lease.fence),
+            releases: write.releases,
+            metadata: write.metadata.cloned(),
+            work: write.work.map(ToOwned::to_owned),
+        })
+    }
+}
+
+/// A row and its session as they were when the lock was taken.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) former: Option<SessionSnapshot>,
+    /// 0 for a new row.
+    revision: u64,
+    record: Record,
+}
+
+/// What a write has done.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) revision: u64,
+    /// Ids of snapshots that were removed.
+    pub(super) removed: Vec<String>,
+}
+
+impl Files {
+    pub(super) fn open_row(&self, place: &Place, change: &Change) -> Result<Opened, StoreError> {
+        let mut record = self.record_or_new(place)?;
+        if let Some(fence) = change.fence {
+            check_fence(place, &record, fence)?;
+        }
+        if record.pointer != self.pointer(place) {
+            record = self.adopt(place)?;
+        }
+        let id = &change.snapshot;
+        let Some((former, stamp)) = self.snapshot(&place.folder, id)? else {
+            return Ok(Opened { former: None, revision: 0, record });
+        };
+        if session_of(&former) != Some(&place.session) {
+            return Err(StoreError::Exists(id.clone()));
+        }
+        let revision = match record.row(id) {
+            Some(row) if row.stamp == stamp => row.revision,
+            // Another kind of store has written it since.
+            Some(row) => row.revision + 1,
+            None => 1,
+        };
+        Ok(Opened { former: Some(former), revision, record })
+    }
+
+    pub(super) fn write_row(
+        &self,
+        place: &Place,
+        change: Change,
+        opened: Opened,
+        mut snapshot: SessionSnapshot,
+        max_chain: Option<usize>,
+    ) -> Result<Written, StoreError> {
+        let Opened { former, revision, mut record } = opened;
+        place.session.clone_into(snapshot.session_id.get_or_insert_default());
+        if let Some(state) = &mut snapshot.state {
+            place.session.clone_into(state.session_id.get_or_insert_default());
+        }
+        change.snapshot.clone_into(&mut snapshot.snapshot_id);
+        let bytes = serde_json::to_vec_pretty(&snapshot)
+            .map_err(|error| StoreError::Damaged(change.snapshot.clone(), Box::new(error)))?;
+        let own_bytes = self.make_room(place, &mut record, &snapshot, bytes.len())?;
+
+        self.make_folders(place)?;
+        let path = place.folder.snapshot(&change.snapshot)?;
+        let is_new = former.is_none();
+        let written = match is_new {
+            true => self.writer.create(&path, &bytes),
+            false => self.writer.replace(&path, &bytes),
+        };
+        let stamp = written.map_err(|error| match error.kind() {
+            // Another session was faster.
+            io::ErrorKind::AlreadyExists => StoreError::Exists(change.snapshot.clone()),
+            _ => failure(&change.snapshot, error),
+        })?;
+
+        let revision = revision + 1;
+        let outline = Outline::of(&snapshot);
+        let row = Row {
+            work: change.work,
+            own_bytes,
+            ..Row::new(change.snapshot.clone(), revision, stamp, outline)
+        };
+        if is_new {
+            record.pointer = Some(row.id.clone());
+        }
+        let pointed = is_new.then(|| row.clone());
+        match record.rows.iter_mut().find(|known| known.id == row.id) {
+            Some(known) => *known = row,
+            None => record.rows.push(row),
+        }
+        record.agent.get_or_insert(change.agent);
+        record.written = self.tick();
+        if change.metadata.is_some() {
+            record.metadata = change.metadata;
+        }
+        if change.releases {
+            record.lease = None;
+        }
+        let removed = max_chain.map(|max| trim(&mut record, &change.snapshot, max));
+        let removed = removed.unwrap_or_default();
+        self.write_record(place, &record)?;
+        if let Some(row) = pointed {
+            self.write_pointer(place, &row);
+        }
+        self.remove_snapshots(place, &removed)?;
+        Ok(Written { revision, removed })
+    }
+
+    /// Removes the files of these snapshots.
+    pub(super) fn remove_snapshots(
+        &self,
+        place: &Place,
+        snapshots: &[String],
+    ) -> Result<(), StoreError> {
+        for id in snapshots {
+            let path = place.folder.snapshot(id)?;
+            disk::remove(&path).map_err(|error| failure(id, error))?;
+        }
+        if snapshots.is_empty() {
+            return Ok(());
+        }
+        disk::sync_folder(&place.folder.path).map_err(|error| failure(&place.session, error))
+    }
+
+    /// Fails if the snapshot is too large, or its session would be. The bytes of files
+    /// are never fewer than those that count: only if they are too many it is looked
+    /// at what is shared, and answered what the snapshot does not share.
+    fn make_room(
+        &self,
+        place: &Place,
+        record: &mut Record,
+        snapshot: &SessionSnapshot,
+        in_file: usize,
+    ) -> Result<Option<u64>, StoreError> {
+        let id = &snapshot.snapshot_id;
+        let others = record.rows.iter().filter(|row| row.id != *id);
+        let in_files = others.map(|row| row.stamp.length).sum::<u64>() + in_file as u64;
+        let fits = in_files <= MAX_SESSION_BYTES as u64;
+        if fits && in_file <= MAX_SNAPSHOT_BYTES.min(MAX_ARTIFACT_BYTES) {
+            return Ok(None);
+        }
+        let size = Size::of(snapshot);
+        size.check(id)?;
+        if fits {
+            return Ok(None);
+        }
+        let own_bytes = size.own(self.parent(place, snapshot).as_ref());
+        let others = self.count(place, record, id);
+        if others + own_bytes <= MAX_SESSION_BYTES as u64 {
+            return Ok(Some(own_bytes));
+        }
+        // So that the next attempt need not count again.
+        self.write_record(place, record)?;
+        Err(StoreError::Full(id.clone(), "the session's history is too large"))
+    }
+
+    /// The bytes of all rows but this one, what is shared counted once.
+    fn count(&self, place: &Place, record: &mut Record, but: &str) -> u64 {
+        let mut all = 0;
+        for row in record.rows.iter_mut().filter(|row| row.id != but) {
+            let count = || match self.snapshot(&place.folder, &row.id) {
+                Ok(Some((snapshot, _))) => {
+                    Size::of(&snapshot).own(self.parent(place, &snapshot).as_ref())
+                }
+                // What cannot be read shares nothing.
+                _ => row.stamp.length,
+            };
+            let bytes = row.own_bytes.unwrap_or_else(count);
+            row.own_bytes = Some(bytes);
+            all += bytes;
+        }
+        all
+    }
+
+    fn parent(&self, place: &Place, snapshot: &SessionSnapshot) -> Option<SessionSnapshot> {
+        let parent = snapshot.parent_id.as_ref().filter(|id| **id != snapshot.snapshot_id)?;
+        self.snapshot(&place.folder, parent).ok().flatten().map(|(parent, _)| parent)
+    }
+}
+
+/// Forgets the ancestors of a snapshot that are too many, as the official option
+/// does; answers their ids. Work that goes on stays.
+fn trim(record: &mut Record, id: &str, max: usize) -> Vec<String> {
+    let (mut chain, mut seen) = (Vec::new(), HashSet::new());
+    let mut next = record.row(id);
+    while let Some(row) = next.filter(|row| seen.insert(row.id.as_str())) {
+        if seen.len() > max && row.outline.status != Some(SnapshotStatus::Pending) {
+            chain.push(row.id.clone());
+        }
+        next = row.outline.parent.as_deref().and_then(|parent| record.row(parent));
+    }
+    for id in &chain {
+        record.remove(id);
+    }
+    chain
+}
