@@ -4,6 +4,7 @@
 
 mod agents;
 mod evaluate;
+mod file_sessions;
 mod generate;
 mod middleware;
 mod offline;
@@ -11,3 +12,4 @@ mod operation;
 mod prompt;
 mod resource;
 mod retrieval;
+mod specification;

@@ -1,0 +1,90 @@
+//! Sessions in files: the contract, the layout, and what may happen to a directory.
+
+mod damage;
+mod names;
+mod official;
+mod processes;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use oxikit::wire::{SessionSnapshot, SessionState, SnapshotStatus};
+use oxikit::{FileSessions, Message};
+use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, contract};
+use tempfile::TempDir;
+
+fn open(directory: &TempDir) -> FileSessions {
+    FileSessions::open(directory.path()).unwrap()
+}
+
+/// A completed snapshot of one message, made at this second.
+fn snapshot(id: &str, parent: Option<&str>, second: u32) -> SessionSnapshot {
+    let messages = Some(vec![Arc::new(Message::user("hello"))]);
+    SessionSnapshot {
+        snapshot_id: id.to_owned(),
+        parent_id: parent.map(str::to_owned),
+        created_at: format!("2026-11-15T06:32:{second:02}.000Z"),
+        status: Some(SnapshotStatus::Completed),
+        state: Some(SessionState { messages, ..SessionState::default() }),
+        ..SessionSnapshot::default()
+    }
+}
+
+async fn put(
+    store: &FileSessions,
+    session: &str,
+    snapshot: &SessionSnapshot,
+) -> Result<Option<u64>, StoreError> {
+    let owner = Owner::nobody();
+    let write = SnapshotWrite::new(&owner, "helper", session, &snapshot.snapshot_id);
+    store.save(write, &|_| Ok(Some(snapshot.clone()))).await
+}
+
+async fn latest(store: &FileSessions, session: &str) -> Option<String> {
+    let latest = store.latest(&Owner::nobody(), session).await.unwrap();
+    latest.map(|latest| latest.snapshot.snapshot_id)
+}
+
+/// The files below a folder, by their paths in it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The cases of the contract whose names are, or are not, about sizes. Those move
+/// hundreds of megabytes and take as long as all others.
+async fn check_contract(is_about_size: bool) {
+    let root = TempDir::new().unwrap();
+    let make = async || {
+        let directory = root.path().join(uuid::Uuid::new_v4().to_string());
+        Arc::new(FileSessions::open(directory).unwrap()) as Arc<dyn SessionStore>
+    };
+    let cases = contract::SESSION_STORE.iter().filter(|case| {
+        let sizes =
+            ["what_is_too_large_is_refused", "what_is_shared_counts_once_and_a_session_has_an_end"];
+        sizes.contains(&case.name()) == is_about_size
+    });
+    contract::each("files", cases, make).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_contract_is_kept() {
+    check_contract(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_contract_about_sizes_is_kept() {
+    check_contract(true).await;
+}
