@@ -43,8 +43,7 @@ impl Default for MemorySessionOptions {
 /// A [`SessionStore`] inside of the process.
 ///
 /// It keeps no more than [its limits](MemorySessionOptions) and those of the port
-/// allow. The bytes are counted as JSON; in memory, small messages take about five
-/// times as much.
+/// allow. The bytes are counted as JSON; in memory they take more.
 #[derive(Default)]
 pub struct MemorySessions {
     tables: Mutex<Tables>,
