@@ -33,12 +33,15 @@ mod reply;
 mod turn;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use oxikit_wire::{
     AgentInput, AgentResume, Artifact, GetSnapshotRequest, Message, Part, PartKind,
     SessionSnapshot, SessionState, SnapshotStatus,
 };
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 pub use detached::DetachedTurn;
 pub use door::{AgentDoor, AgentEvent, Invocation};
@@ -50,6 +53,9 @@ use crate::{Result, Status, StatusCode};
 use detached::by_snapshot;
 use memory::{Gathered, Memory};
 
+/// So long may an agent take to notice that we have left a turn.
+const LONGEST_BUSY: Duration = Duration::from_secs(5);
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// So many snapshots are looked at for one to go on from.
 const MAX_ANCESTORS: usize = 100;
 
@@ -194,7 +200,7 @@ impl Chat {
             ));
         }
         let gathered = Gathered { sent: input.message.clone(), ..Gathered::default() };
-        let invocation = self.door.invoke(self.memory.init(), input).await?;
+        let invocation = self.invoke(input).await?;
         Ok(ChatTurn::new(self, invocation, gathered))
     }
 
@@ -252,6 +258,29 @@ impl Chat {
     /// The tools that wait for an answer.
     pub fn interrupts(&self) -> Vec<ToolInterrupt> {
         self.messages().last().map(|message| reply::interrupts_of(message)).unwrap_or_default()
+    }
+
+    /// Starts an invocation. If we have left the turn before, the agent may not
+    /// have noticed yet, and says that it is busy: it is asked again for a while.
+    async fn invoke(&mut self, input: AgentInput) -> Result<Invocation> {
+        let has_left = std::mem::replace(&mut self.memory.is_open, true);
+        let deadline = Instant::now() + LONGEST_BUSY;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let invoked = self.door.invoke(self.memory.init(), input.clone()).await;
+            let mut invocation = invoked.inspect_err(|status| self.memory.fail(status))?;
+            if !has_left {
+                return Ok(invocation);
+            }
+            let first = invocation.next().await;
+            let is_busy =
+                matches!(&first, Some(Err(status)) if status.code() == StatusCode::Aborted);
+            if !is_busy || Instant::now() > deadline {
+                return Ok(Box::pin(stream::iter(first).chain(invocation)));
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
     }
 
     /// Takes over what became of detached work; answers its snapshot while it is

@@ -145,7 +145,10 @@ fn application() -> Oxikit {
     let counter = Agent::builder("counter").turn(|turn: Turn<Value>| async move {
         match turn.text().as_str() {
             "fail" => Err(Status::failed_precondition("not today")),
-            "wait" => std::future::pending().await,
+            "wait" => {
+                turn.emit(vec![Part::text("waiting")]).await?;
+                std::future::pending().await
+            }
             text => {
                 let before: Value = turn.state()?;
                 let count = before["count"].as_u64().unwrap_or(0) + 1;
@@ -200,6 +203,20 @@ async fn a_real_agent_is_talked_to_over_http() {
     let mut loaded = agent.load_session(session).await.unwrap();
     assert_eq!(loaded.state().unwrap(), Some(json!({ "count": 3 })));
     assert_eq!(loaded.send("four").await.unwrap().text(), "4: four");
+}
+
+#[tokio::test]
+async fn after_a_turn_that_was_dropped_the_next_one_need_not_wait() {
+    let agent = remote(served(Server::new(&application())).await, "counter");
+    let mut chat = agent.chat();
+    chat.send("one").await.unwrap();
+    for count in 2..20 {
+        let mut turn = chat.send_stream("wait").await.unwrap();
+        turn.next().await.unwrap();
+        drop(turn);
+        let reply = chat.send("more").await.unwrap();
+        assert_eq!(reply.text(), format!("{count}: more"));
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@ use oxikit_wire::{
 };
 use serde_json::Value;
 
+use crate::{Status, StatusCode};
+
 /// What is known of a session, as of its last good turn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
@@ -18,6 +20,9 @@ pub(super) struct Memory {
     pub(super) is_kept_here: bool,
     /// The snapshot of detached work whose end is not known.
     pub(super) pending: Option<String>,
+    /// Whether a turn was begun whose end we have not seen: it was dropped, or its
+    /// connection broke.
+    pub(super) is_open: bool,
 }
 
 /// What a turn has brought before its output.
@@ -45,9 +50,19 @@ impl Memory {
         init
     }
 
+    /// Notes that a turn has ended without an output.
+    pub(super) fn fail(&mut self, status: &Status) {
+        let may_go_on = matches!(
+            status.code(),
+            StatusCode::Unavailable | StatusCode::DeadlineExceeded | StatusCode::Cancelled
+        );
+        self.is_open = may_go_on;
+    }
+
     /// Takes over the end of a turn. Of a failed one only the place to go on from
     /// counts, which the agent names.
     pub(super) fn commit(&mut self, gathered: Gathered, output: &AgentOutput) {
+        self.is_open = false;
         if output.session_id.is_some() {
             self.state.session_id.clone_from(&output.session_id);
         }

@@ -63,7 +63,10 @@ impl<'a> ChatTurn<'a> {
                 self.chat.memory.commit(std::mem::take(&mut self.gathered), &output);
                 ChatReply::new(output)
             }
-            Some(Err(status)) => Err(status),
+            Some(Err(status)) => {
+                self.chat.memory.fail(&status);
+                Err(status)
+            }
             None => Err(cut_off()),
         };
         self.invocation = None;

@@ -1,10 +1,14 @@
 //! Conversations with agents of this process.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use oxikit_core::chat::{Chat, LocalAgent};
-use oxikit_core::{Registry, StatusCode};
-use oxikit_wire::{AgentFinishReason, Message, Part, SessionState, SnapshotStatus};
+use oxikit_core::chat::{AgentDoor, Chat, Invocation, LocalAgent};
+use oxikit_core::{Registry, Result, Status, StatusCode};
+use oxikit_wire::{
+    AgentFinishReason, AgentInit, AgentInput, GetSnapshotRequest, Message, Part, SessionSnapshot,
+    SessionState, SnapshotStatus,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -145,6 +149,55 @@ async fn a_turn_that_is_dropped_is_cancelled_and_forgotten() {
     drop(turn);
     toy.dropped.notified().await;
     assert_eq!(chat.send("again").await.unwrap().text(), "echo(3): again");
+}
+
+/// The door of an agent that is busy when it is entered.
+#[derive(Debug)]
+struct BusyDoor {
+    agent: LocalAgent,
+    /// So many invocations are refused.
+    refusals: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl AgentDoor for BusyDoor {
+    async fn invoke(&self, init: AgentInit, input: AgentInput) -> Result<Invocation> {
+        let count_down = |left: usize| left.checked_sub(1);
+        if self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count_down).is_ok() {
+            let busy = Status::new(StatusCode::Aborted, "another message is being worked on");
+            return Ok(Box::pin(futures_util::stream::iter([Err(busy)])));
+        }
+        self.agent.invoke(init, input).await
+    }
+
+    async fn snapshot(&self, request: GetSnapshotRequest) -> Result<SessionSnapshot> {
+        self.agent.snapshot(request).await
+    }
+
+    async fn abort(&self, snapshot_id: &str) -> Result<Option<SnapshotStatus>> {
+        self.agent.abort(snapshot_id).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_who_has_left_a_turn_waits_until_the_agent_has_noticed() {
+    let (agent, _toy) = agent("toy").await;
+    let door = Arc::new(BusyDoor { agent, refusals: AtomicUsize::new(0) });
+    let mut chat = Chat::new(door.clone());
+    let refuse = |times| door.refusals.store(times, Ordering::SeqCst);
+
+    refuse(1);
+    let status = chat.send("hello").await.unwrap_err();
+    assert_eq!(status.code(), StatusCode::Aborted, "somebody else is at work");
+    chat.send("hello").await.unwrap();
+
+    drop(chat.send_stream("wait").await.unwrap());
+    refuse(3);
+    assert_eq!(chat.send("again").await.unwrap().text(), "echo(3): again");
+
+    drop(chat.send_stream("wait").await.unwrap());
+    refuse(usize::MAX);
+    assert_eq!(chat.send("never").await.unwrap_err().code(), StatusCode::Aborted);
 }
 
 #[tokio::test]
