@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use crate::cache::Cache;
 use bell::Bell;
 use database::Database;
-use leases::Observed;
+use leases::{Observed, Unanswered};
 use watch::Watch;
 
 /// Sessions and durable streams in a PostgreSQL database: both a
@@ -59,6 +59,7 @@ struct Inner {
     /// The number of this store among all that use the database.
     instance: i64,
     observed: Observed,
+    unanswered: Unanswered,
     /// What goes on beside requests; ends with the store.
     _tasks: JoinSet<()>,
 }
@@ -132,8 +133,9 @@ impl PostgresStore {
         let mut tasks = JoinSet::new();
         tasks.spawn(watch.run(listener));
         let cache = Cache::new(options.cache_bytes);
-        let observed = Observed::default();
-        let inner = Inner { options, database, cache, bell, instance, observed, _tasks: tasks };
+        let (observed, unanswered) = (Observed::default(), Unanswered::default());
+        let inner =
+            Inner { options, database, cache, bell, instance, observed, unanswered, _tasks: tasks };
         Ok(Self(Arc::new(inner)))
     }
 

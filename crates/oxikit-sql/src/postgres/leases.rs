@@ -63,6 +63,44 @@ impl Observed {
     }
 }
 
+/// Attempts of this process to take a lease that were never answered: the database
+/// may have given it all the same.
+#[derive(Debug, Default)]
+pub(super) struct Unanswered(Mutex<HashMap<(String, String), Vec<i64>>>);
+
+impl Unanswered {
+    fn of(&self, key: &(String, String)) -> Vec<i64> {
+        lock(&self.0).get(key).cloned().unwrap_or_default()
+    }
+
+    fn forget(&self, key: &(String, String)) {
+        lock(&self.0).remove(key);
+    }
+}
+
+/// An attempt under way. Unless it is answered, it is noted as one that was not,
+/// also when the caller goes away.
+struct Attempt<'a> {
+    unanswered: &'a Unanswered,
+    key: (String, String),
+    number: i64,
+    is_answered: bool,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        let mut all = lock(&self.unanswered.0);
+        if all.len() >= MAX_OBSERVED {
+            // Leases of these are waited for until they run out.
+            all.clear();
+        }
+        all.entry(std::mem::take(&mut self.key)).or_default().push(self.number);
+    }
+}
+
 impl PostgresStore {
     pub(super) async fn take_lease(
         &self,
@@ -73,14 +111,21 @@ impl PostgresStore {
         let (owner, id) = (owner_text(owner), column(session));
         let ttl_ms = i64::try_from(term.ttl.as_millis()).unwrap_or(i64::MAX);
         let (fence, beat) = self.0.observed.expired(&owner, &id).unzip();
-        let take = sqlx::query("SELECT * FROM take_lease($1, $2, $3, $4, $5, $6, $7)");
+        let unanswered = &self.0.unanswered;
+        let key = (owner.clone(), id.clone().into_owned());
+        let before = unanswered.of(&key);
+        let number = fastrand::i64(..);
+        let mut attempt = Attempt { unanswered, key, number, is_answered: false };
+        let take = sqlx::query("SELECT * FROM take_lease($1, $2, $3, $4, $5, $6, $7, $8, $9)");
         let take = take.bind(&owner).bind(&id).bind(ttl_ms).bind(self.0.instance);
-        let take = take.bind(term.by_force).bind(fence).bind(beat);
+        let take = take.bind(term.by_force).bind(fence).bind(beat).bind(number).bind(&before);
         let row = self.0.database.optional(take).await?;
         let row = row.ok_or_else(|| StoreError::Conflict(session.to_owned()))?;
+        attempt.is_answered = true;
         let fence: i64 = row.try_get("fence").map_err(failure)?;
         if row.try_get("is_taken").map_err(failure)? {
             self.0.observed.forget(&owner, &id);
+            unanswered.forget(&attempt.key);
             let fence = fence.cast_unsigned();
             return Ok(Lease { session: session.to_owned(), fence, ttl: term.ttl });
         }

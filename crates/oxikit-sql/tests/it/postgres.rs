@@ -2,7 +2,10 @@
 
 mod child;
 mod contract;
+mod faults;
 mod growth;
+mod private;
 mod processes;
+mod proxy;
 mod server;
 mod turns;

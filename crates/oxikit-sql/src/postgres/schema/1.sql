@@ -102,6 +102,9 @@ CREATE TABLE leases (
     -- Not so when it was given back. The row stays, so that the last write of a turn
     -- can be made again when its answer was lost.
     is_held boolean NOT NULL,
+    -- A random number of whoever took it. One whose answer was lost knows by it that the
+    -- lease is its own.
+    attempt bigint NOT NULL,
     PRIMARY KEY (owner, session)
 );
 
@@ -124,11 +127,11 @@ CREATE TABLE stream_events (
 );
 
 -- Takes a lease: if it is free, if it is taken by force, if the store that has it is
--- gone, or if the caller has seen it unchanged for so long that it has run out. Else
--- answers how it is.
+-- gone, if the caller has seen it unchanged for so long that it has run out, or if it was
+-- taken by an attempt of the caller's that was never answered. Else answers how it is.
 CREATE FUNCTION take_lease(
     p_owner text, p_session text, p_ttl_ms bigint, p_instance bigint, p_by_force boolean,
-    p_old_fence bigint, p_old_beat bigint
+    p_old_fence bigint, p_old_beat bigint, p_attempt bigint, p_unanswered bigint[]
 ) RETURNS TABLE (is_taken boolean, fence bigint, beat bigint, ttl_ms bigint) AS $$
 DECLARE
     held leases%ROWTYPE;
@@ -138,17 +141,17 @@ BEGIN
         WHERE leases.owner = p_owner AND leases.session = p_session FOR UPDATE;
         IF NOT FOUND THEN
             INSERT INTO leases AS new VALUES (
-                p_owner, p_session, nextval('fences'), 0, p_ttl_ms, p_instance, true
+                p_owner, p_session, nextval('fences'), 0, p_ttl_ms, p_instance, true, p_attempt
             ) ON CONFLICT DO NOTHING RETURNING new.* INTO held;
             -- Somebody else may have been faster.
             CONTINUE WHEN NOT FOUND;
-        ELSIF p_by_force OR NOT held.is_held
+        ELSIF p_by_force OR NOT held.is_held OR held.attempt = ANY (p_unanswered)
             OR (held.fence = p_old_fence AND held.beat = p_old_beat)
             OR pg_try_advisory_xact_lock(held.instance)
         THEN
             UPDATE leases AS old SET
                 fence = nextval('fences'), beat = 0, ttl_ms = p_ttl_ms, instance = p_instance,
-                is_held = true
+                is_held = true, attempt = p_attempt
             WHERE old.owner = p_owner AND old.session = p_session RETURNING old.* INTO held;
         ELSE
             RETURN QUERY SELECT false, held.fence, held.beat, held.ttl_ms;

@@ -1,0 +1,181 @@
+//! A database that freezes, falls, or whose answers are lost.
+
+use std::time::{Duration, Instant};
+
+use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, StreamStore};
+use oxikit_core::{Payload, Status};
+use oxikit_sql::{PostgresOptions, PostgresStore};
+
+use super::private::PrivateServer;
+use super::proxy::Proxy;
+use super::server::{schema, store, store_in, url};
+use super::turns::{LONG, after, said, turn, wait_for_lease};
+
+/// Asks for one thing after another until `until`, and answers when each request
+/// was made, how long it took, and how it went.
+async fn ask(store: PostgresStore, name: String, until: Instant) -> Vec<Answer> {
+    let owner = Owner::nobody();
+    let mut answers = Vec::new();
+    let mut round = 0;
+    while Instant::now() < until {
+        let asked = Instant::now();
+        round += 1;
+        let session = format!("{name}-{round}");
+        let result = match round % 5 {
+            0 => store.lease(&owner, &session, LONG).await.map(drop),
+            1 => store.latest(&owner, &session).await.map(drop),
+            2 => {
+                let write = SnapshotWrite::new(&owner, "helper", &session, &session);
+                store.save(write, &|_| Ok(Some(after(None, "hello")))).await.map(drop)
+            }
+            3 => StreamStore::open(&store, &owner, &session).await,
+            _ => store.list(&owner, &Default::default()).await.map(drop),
+        };
+        answers.push(Answer { asked, took: asked.elapsed(), result });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    answers
+}
+
+struct Answer {
+    asked: Instant,
+    took: Duration,
+    result: Result<(), StoreError>,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_database_is_unavailable_and_then_at_once_as_before() {
+    let Some(mut server) = PrivateServer::start() else { return };
+    let options = PostgresOptions::default().with_max_connections(4);
+    let store = PostgresStore::connect_with(&server.url, options).await.unwrap();
+    const FROZEN: Duration = Duration::from_secs(11);
+    const AFTER: Duration = Duration::from_secs(5);
+    let until = Instant::now() + Duration::from_secs(1) + FROZEN + AFTER;
+    let clients =
+        (0..8).map(|client| tokio::spawn(ask(store.clone(), format!("client-{client}"), until)));
+    let clients: Vec<_> = clients.collect();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::task::block_in_place(|| server.order("freeze"));
+    tokio::time::sleep(FROZEN).await;
+    let thawed = Instant::now();
+    tokio::task::block_in_place(|| server.order("thaw"));
+    let mut failures = 0;
+    for client in clients {
+        for Answer { asked, took, result } in client.await.unwrap() {
+            assert!(took < Duration::from_secs(5), "answered after {took:?}: {result:?}");
+            if let Err(error) = result {
+                assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+                failures += 1;
+                let late = asked.saturating_duration_since(thawed);
+                assert!(late < Duration::from_secs(2), "failed {late:?} after its return");
+            }
+        }
+    }
+    assert!(failures >= 8, "everybody has noticed: {failures}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_falls_loses_nothing_and_is_found_again() {
+    let Some(mut server) = PrivateServer::start() else { return };
+    let store = store(&server.url).await;
+    let mut acknowledged = Vec::new();
+    for round in 0..3 {
+        for number in 0..5 {
+            let id = format!("{round}-{number}");
+            turn(&store, &id).await.unwrap();
+            acknowledged.push(id);
+        }
+        let lease = wait_for_lease(&store).await.unwrap();
+        tokio::task::block_in_place(|| server.order("crash"));
+        let error = store.latest(&Owner::nobody(), "session").await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        tokio::task::block_in_place(|| server.order("start"));
+        let back = Instant::now();
+        while store.renew(&Owner::nobody(), &lease).await.is_err() {
+            assert!(back.elapsed() < Duration::from_secs(2), "the lease is as it was");
+        }
+        store.release(&Owner::nobody(), lease).await.unwrap();
+    }
+    assert_eq!(said(&store).await, acknowledged);
+}
+
+/// Asks until there is an answer.
+async fn insist<T>(mut ask: impl AsyncFnMut() -> Result<T, StoreError>) -> T {
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(error) => assert!(matches!(error, StoreError::Unavailable(_)), "{error}"),
+        }
+    }
+}
+
+/// A turn of one who insists; a row that is there already is left as it is.
+async fn insistent_turn(store: &PostgresStore, id: &str) {
+    let owner = Owner::nobody();
+    let lease = insist(async || wait_for_lease(store).await).await;
+    let latest = insist(async || store.latest(&owner, "session").await).await;
+    let snapshot = after(latest.as_ref(), id);
+    let write = SnapshotWrite {
+        lease: Some(&lease),
+        releases: true,
+        ..SnapshotWrite::new(&owner, "helper", "session", id)
+    };
+    let once = |row: Option<&_>| Ok(row.is_none().then(|| snapshot.clone()));
+    insist(async || store.save(write, &once).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_answer_was_lost_counts_once() {
+    let Some(url) = url() else { return };
+    let proxy = Proxy::start(&url).await;
+    let store = store_in(&proxy.url, &schema()).await;
+    let mut lost = 0;
+    let ids: Vec<_> = (0..60).map(|number| format!("turn-{number}")).collect();
+    for id in &ids {
+        proxy.lose_answer(fastrand::i64(0..8));
+        let start = Instant::now();
+        insistent_turn(&store, id).await;
+        assert!(start.elapsed() < Duration::from_secs(10), "nobody waits for a lease of its own");
+        lost += u32::from(proxy.has_lost());
+    }
+    assert!(lost > 20, "answers were lost: {lost}");
+    assert_eq!(said(&store).await, ids);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_whose_answer_was_lost_count_once() {
+    let Some(url) = url() else { return };
+    let proxy = Proxy::start(&url).await;
+    let store = store_in(&proxy.url, &schema()).await;
+    let owner = Owner::nobody();
+    StreamStore::open(&store, &owner, "stream").await.unwrap();
+    let mut lost = 0;
+    for position in 0..60 {
+        proxy.lose_answer(fastrand::i64(0..3));
+        let chunk = || vec![Payload::of(position)];
+        while let Err(error) = store.append("stream", position, chunk()).await {
+            assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        }
+        lost += u32::from(proxy.has_lost());
+    }
+    assert!(lost > 20, "answers were lost: {lost}");
+    let events = store.read(&owner, "stream", 0, 100).await.unwrap();
+    assert_eq!(events.len(), 60);
+}
+
+#[tokio::test]
+async fn a_failure_says_nothing_about_the_database() {
+    let url = "postgres://planted-user:planted-password@127.0.0.1:1/planted-name";
+    let error = PostgresStore::connect(url).await.unwrap_err();
+    let shown = error.to_string();
+    let outgoing = Status::from(error).outgoing().message;
+    for text in [shown, outgoing] {
+        for secret in ["planted", "127.0.0.1", "SELECT", "sqlx", "postgres"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+    for url in ["", "no address", "postgres://planted-password@[::1", "mysql://planted/x"] {
+        let error = PostgresStore::connect(url).await.unwrap_err();
+        assert!(!error.to_string().contains("planted"), "{error}");
+    }
+}
