@@ -2,6 +2,7 @@
 //! its stream id.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamStore, follow};
@@ -18,6 +19,9 @@ pub(crate) const POSITION: HeaderName = HeaderName::from_static("x-oxikit-stream
 /// So many chunks are stored at once.
 const BATCH: usize = 64;
 
+/// How often a quiet run tells that it is alive, if it does.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+
 /// Begins a durable stream: the run is recorded by a task of its own, and the
 /// caller reads the recording.
 pub(crate) async fn begin(
@@ -28,25 +32,10 @@ pub(crate) async fn begin(
     spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
 ) -> Result<(String, Source), Status> {
     let id = new_id();
-    begin_after(store, &owner, &id, Vec::new(), run, cut, spawn).await?;
+    let recording = Recording::open(store, &owner, &id).await?;
+    spawn(Box::pin(recording.record(run, cut)));
     let source = Source::Stored(Box::pin(follow(store.clone(), owner, id.clone(), 0)));
     Ok((id, source))
-}
-
-/// Begins a stream of this id with chunks that are not of the run.
-pub(crate) async fn begin_after(
-    store: &Arc<dyn StreamStore>,
-    owner: &Owner,
-    id: &str,
-    first: Vec<Payload>,
-    run: Run,
-    cut: CancellationToken,
-    spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
-) -> Result<(), Status> {
-    store.open(owner, id).await?;
-    let position = if first.is_empty() { 0 } else { store.append(id, 0, first).await? };
-    spawn(Box::pin(record(store.clone(), id.to_owned(), position, run, cut)));
-    Ok(())
 }
 
 /// Reads a stream again; `None` if there is no such stream of this owner.
@@ -75,36 +64,78 @@ pub(crate) fn requested(headers: &HeaderMap) -> Option<(&str, u64)> {
     Some((id, position.unwrap_or(0)))
 }
 
-/// Writes down a run until its end, or until the server has to end.
-async fn record(
+/// A run that is written down.
+pub(crate) struct Recording {
     store: Arc<dyn StreamStore>,
     id: String,
-    mut position: u64,
-    mut run: Run,
-    cut: CancellationToken,
-) {
-    let end = loop {
-        let event = tokio::select! {
-            event = run.next() => event,
-            () = cut.cancelled() => Some(Event::Failed(shutting_down())),
-        };
-        match event {
-            Some(Event::Chunk(chunk)) => {
-                let chunks = ready_chunks(chunk, &mut run);
-                match store.append(&id, position, chunks).await {
-                    Ok(new_position) => position = new_position,
-                    // What cannot be kept must not be promised: the run ends.
-                    Err(error) => break StreamEnd::Failed(Status::from(error).outgoing()),
+    position: u64,
+    /// Written while nothing else is.
+    sign_of_life: Option<Payload>,
+}
+
+impl Recording {
+    /// Begins a stream.
+    pub(crate) async fn open(
+        store: &Arc<dyn StreamStore>,
+        owner: &Owner,
+        id: &str,
+    ) -> Result<Self, Status> {
+        store.open(owner, id).await?;
+        Ok(Self { store: store.clone(), id: id.to_owned(), position: 0, sign_of_life: None })
+    }
+
+    /// Puts a chunk of our own before those of the run.
+    pub(crate) async fn after(mut self, head: Payload) -> Result<Self, Status> {
+        self.position = self.store.append(&self.id, self.position, vec![head]).await?;
+        Ok(self)
+    }
+
+    /// Writes this while the run is quiet, so that readers can tell it from one
+    /// that has lost its process.
+    pub(crate) fn with_sign_of_life(mut self, sign: Payload) -> Self {
+        self.sign_of_life = Some(sign);
+        self
+    }
+
+    /// Writes down a run until its end, or until the server has to end.
+    pub(crate) async fn record(mut self, mut run: Run, cut: CancellationToken) {
+        let end = loop {
+            let event = tokio::select! {
+                // First, as a run may never pause.
+                biased;
+                () = cut.cancelled() => Some(Event::Failed(shutting_down())),
+                event = run.next() => event,
+                sign = self.next_sign() => Some(Event::Chunk(sign)),
+            };
+            match event {
+                Some(Event::Chunk(chunk)) => {
+                    let chunks = ready_chunks(chunk, &mut run);
+                    match self.store.append(&self.id, self.position, chunks).await {
+                        Ok(new_position) => self.position = new_position,
+                        // What cannot be kept must not be promised: the run ends.
+                        Err(error) => break StreamEnd::Failed(Status::from(error).outgoing()),
+                    }
                 }
+                Some(Event::Done(output)) => break StreamEnd::Done(output),
+                Some(Event::Failed(status)) => break StreamEnd::Failed(status.outgoing()),
+                None => break StreamEnd::Failed(Status::cancelled().outgoing()),
             }
-            Some(Event::Done(output)) => break StreamEnd::Done(output),
-            Some(Event::Failed(status)) => break StreamEnd::Failed(status.outgoing()),
-            None => break StreamEnd::Failed(Status::cancelled().outgoing()),
+        };
+        drop(run);
+        let Self { store, id, position, .. } = self;
+        if let Err(error) = store.finish(&id, position, end).await {
+            tracing::error!(stream = id, %error, "the end of a stream cannot be stored");
         }
-    };
-    drop(run);
-    if let Err(error) = store.finish(&id, position, end).await {
-        tracing::error!(stream = id, %error, "the end of a stream cannot be stored");
+    }
+
+    async fn next_sign(&self) -> Payload {
+        match &self.sign_of_life {
+            Some(sign) => {
+                tokio::time::sleep(SIGN_OF_LIFE).await;
+                sign.clone()
+            }
+            None => std::future::pending().await,
+        }
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use oxikit_core::ports::{StoreError, StreamEntry, StreamStore, follow};
-use oxikit_core::{Status, StatusCode};
+use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamStore, follow};
+use oxikit_core::{Run, Status, StatusCode};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
@@ -24,12 +25,20 @@ use crate::stream::{Block, PIECE, Source};
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Where the server ends before the turn does, the reader comes back after this.
 const COME_BACK: &[u8] = b"retry: 1000\n\n";
+const STILL_HERE: &[u8] = b": still here\n\n";
+/// The position behind the first entry of a recorded turn.
+const HEAD: u64 = 1;
 /// So many entries of a recorded turn are read at once.
 const BATCH: usize = 64;
+
+/// A recorded turn that gives no sign of life for so long has lost its process.
+const LOST: Duration = Duration::from_secs(60);
 
 /// The events of a turn, as they come.
 pub(super) struct EventStream {
     source: Source,
+    /// Where the turn is recorded, if it is.
+    recorded: Option<Recorded>,
     events: Events,
     agent: Agent,
     cut: CancellationToken,
@@ -40,36 +49,56 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    pub(super) fn new(
-        source: Source,
+    /// A turn that ends with its reader.
+    pub(super) fn run(
+        run: Run,
         events: Events,
         agent: Agent,
         cut: &CancellationToken,
         slot: Slot,
     ) -> Self {
-        let cut = cut.clone();
-        Self { source, events, agent, cut, piece: Vec::new(), is_over: false, slot }
+        let (source, cut) = (Source::Run(Box::new(run)), cut.clone());
+        let (recorded, piece, is_over) = (None, Vec::new(), false);
+        Self { source, recorded, events, agent, cut, piece, is_over, slot }
+    }
+
+    /// A turn that is recorded, from its start.
+    pub(super) fn follow(
+        recorded: Recorded,
+        agent: Agent,
+        cut: &CancellationToken,
+        slot: Slot,
+    ) -> Self {
+        let events = Events::new(recorded.head.clone(), &recorded.id, 0);
+        Self {
+            source: recorded.source(&agent),
+            recorded: Some(recorded),
+            events,
+            agent,
+            cut: cut.clone(),
+            piece: Vec::new(),
+            is_over: false,
+            slot,
+        }
     }
 
     /// Goes on behind what the reader has got of a recorded turn. `None` if it has
     /// got all of it.
     pub(super) async fn resume(
-        store: Arc<dyn StreamStore>,
         recorded: Recorded,
         agent: Agent,
         known: u64,
         cut: &CancellationToken,
         slot: Slot,
     ) -> Result<Option<Self>, Status> {
-        let Recorded { id, stored_id, head } = recorded;
-        let events = Events::new(head, &id, known);
-        let owner = agent.owner.clone();
-        let mut stream = Self::new(Source::Over, events, agent, cut, slot);
+        let (store, id) = (recorded.store.clone(), recorded.stored_id.clone());
+        let events = Events::new(recorded.head.clone(), &recorded.id, known);
+        let mut stream = Self { events, ..Self::follow(recorded, agent, cut, slot) };
         // What the reader knows is read once more, as the custom state follows
         // from it.
-        let mut position = 1;
+        let mut position = HEAD;
         while stream.piece.is_empty() && !stream.is_over {
-            let entries = store.read(&owner, &stored_id, position, BATCH).await?;
+            let entries = store.read(&stream.agent.owner, &id, position, BATCH).await?;
             if entries.is_empty() {
                 break;
             }
@@ -81,7 +110,9 @@ impl EventStream {
         if stream.is_over && stream.piece.is_empty() {
             return Ok(None);
         }
-        stream.source = Source::Stored(Box::pin(follow(store, owner, stored_id, position)));
+        if let Some(recorded) = &stream.recorded {
+            stream.source = recorded.source(&stream.agent);
+        }
         Ok(Some(stream))
     }
 
@@ -97,24 +128,31 @@ impl EventStream {
         }))
     }
 
-    /// What is ready, as one write; `None` after the end.
+    /// What is ready, as one write, or a comment if there is nothing for long;
+    /// `None` after the end.
     async fn next_piece(&mut self) -> Option<Vec<u8>> {
-        while self.piece.is_empty() {
+        if self.piece.is_empty() {
             if self.is_over {
                 return None;
             }
             let Self { source, cut, .. } = self;
             let block = tokio::select! {
+                // First, as a run may never pause.
                 biased;
-                block = poll_fn(|cx| source.poll_block(cx)) => block,
-                () = cut.cancelled() => match source {
-                    Source::Stored(_) => {
+                () = cut.cancelled() => match self.recorded {
+                    Some(_) => {
                         self.is_over = true;
                         return Some(COME_BACK.to_vec());
                     }
-                    _ => Block::Error(shutting_down().outgoing()),
+                    None => Block::Error(shutting_down().outgoing()),
                 },
-                () = tokio::time::sleep(KEEP_ALIVE) => return Some(b": still here\n\n".to_vec()),
+                block = poll_fn(|cx| source.poll_block(cx)) => block,
+                () = tokio::time::sleep(KEEP_ALIVE) => {
+                    if let Some(recorded) = &self.recorded {
+                        recorded.end_if_lost().await;
+                    }
+                    return Some(STILL_HERE.to_vec());
+                }
             };
             self.take(block).await;
             while !self.is_over && self.piece.len() < PIECE {
@@ -122,7 +160,11 @@ impl EventStream {
                 self.take(block).await;
             }
         }
-        Some(std::mem::take(&mut self.piece))
+        match std::mem::take(&mut self.piece) {
+            // A sign of life.
+            piece if piece.is_empty() => Some(STILL_HERE.to_vec()),
+            piece => Some(piece),
+        }
     }
 
     async fn ready_block(&mut self) -> Option<Block> {
@@ -137,6 +179,10 @@ impl EventStream {
 
     async fn take(&mut self, block: Block) {
         let code = block.code();
+        if let Some(recorded) = &mut self.recorded {
+            recorded.position += 1;
+            recorded.heard = Instant::now();
+        }
         let written = match block {
             Block::Message(chunk) => {
                 self.slot.watch.chunk();
@@ -173,19 +219,55 @@ impl EventStream {
     }
 }
 
-/// A turn that was recorded.
+/// A turn that is recorded. Its first entry is the [`StreamHead`].
 pub(super) struct Recorded {
+    store: Arc<dyn StreamStore>,
     /// As clients know it.
     id: String,
     /// As the store knows it: streams of the action protocol are others.
     stored_id: String,
     head: StreamHead,
+    /// So many entries have been read.
+    position: u64,
+    /// When one of them was read.
+    heard: Instant,
 }
 
 impl Recorded {
-    /// How a new stream is called in the store.
-    pub(super) fn stored_id(id: &str) -> String {
-        format!("agent-turn.{id}")
+    pub(super) fn new(store: &Arc<dyn StreamStore>, id: &str, head: &StreamHead) -> Self {
+        Self {
+            store: store.clone(),
+            id: id.to_owned(),
+            stored_id: format!("agent-turn.{id}"),
+            head: head.clone(),
+            position: HEAD,
+            heard: Instant::now(),
+        }
+    }
+
+    pub(super) fn stored_id(&self) -> &str {
+        &self.stored_id
+    }
+
+    /// What is not read yet.
+    fn source(&self, agent: &Agent) -> Source {
+        let (store, id) = (self.store.clone(), self.stored_id.clone());
+        Source::Stored(Box::pin(follow(store, agent.owner.clone(), id, self.position)))
+    }
+
+    /// Ends a turn that nobody works on any more, or its readers would wait for
+    /// ever. Should somebody be at it after all, either they have written since, and
+    /// this changes nothing, or their next entry is refused.
+    async fn end_if_lost(&self) {
+        if self.heard.elapsed() < LOST {
+            return;
+        }
+        let message = "the server that worked on this turn has gone";
+        let end = StreamEnd::Failed(Status::public(StatusCode::Unavailable, message).outgoing());
+        match self.store.finish(&self.stored_id, self.position, end).await {
+            Ok(_) => tracing::warn!(stream = self.id, "a turn has lost its process"),
+            Err(error) => tracing::debug!(stream = self.id, %error, "a quiet turn is not ended"),
+        }
     }
 
     /// The stream with this id; `None` if this agent has recorded no such for this
@@ -195,8 +277,9 @@ impl Recorded {
         agent: &Agent,
         id: &str,
     ) -> Result<Option<Self>, Status> {
-        let stored_id = Self::stored_id(id);
-        let first = match store.read(&agent.owner, &stored_id, 0, 1).await {
+        let no_head = StreamHead::default();
+        let unread = Self::new(store, id, &no_head);
+        let first = match store.read(&agent.owner, &unread.stored_id, 0, 1).await {
             Ok(entries) => entries.into_iter().next().map(|event| event.entry),
             Err(StoreError::NotFound(_)) => None,
             Err(error) => return Err(error.into()),
@@ -204,6 +287,6 @@ impl Recorded {
         let Some(StreamEntry::Chunk(head)) = first else { return Ok(None) };
         let head: StreamHead = head.parse()?;
         let is_own = head.agent == agent.name();
-        Ok(is_own.then(|| Self { id: id.to_owned(), stored_id, head }))
+        Ok(is_own.then_some(Self { head, ..unread }))
     }
 }

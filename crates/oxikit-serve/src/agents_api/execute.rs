@@ -10,11 +10,11 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Response, StatusCode as HttpStatus};
-use oxikit_core::ports::{StreamStore, follow};
+use oxikit_core::ports::StreamStore;
 use oxikit_core::{Call, Event, Payload, Run, Status};
 use oxikit_wire::{
-    AgentFinishReason, AgentInit, AgentOutput, ExecuteResponse, ExecuteResult, SessionState,
-    Telemetry,
+    AgentFinishReason, AgentInit, AgentOutput, AgentStreamChunk, ExecuteResponse, ExecuteResult,
+    SessionState, Telemetry,
 };
 
 use super::agent::Agent;
@@ -28,7 +28,6 @@ use crate::action_http::{App, Slot};
 use crate::durable;
 use crate::reply;
 use crate::request;
-use crate::stream::Source;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -125,12 +124,14 @@ async fn begin(
     let head = StreamHead { agent: agent_name, session_id, telemetry: telemetry_of(&run) };
     let id = durable::new_id();
     let store = app.streams.as_ref().filter(|_| agent.is_durable);
-    let source = match store {
-        Some(store) => record(app, store, &agent, &id, &head, run).await?,
-        None => Source::Run(Box::new(run)),
+    let cut = &app.ending.cut;
+    let mut stream = match store {
+        Some(store) => {
+            let recorded = record(app, store, &agent, &id, &head, run).await?;
+            EventStream::follow(recorded, agent, cut, slot)
+        }
+        None => EventStream::run(run, Events::new(head, &id, 0), agent, cut, slot),
     };
-    let events = Events::new(head, &id, 0);
-    let mut stream = EventStream::new(source, events, agent, &app.ending.cut, slot);
     watch.streams(ids.0);
     stream.watch(watch.take());
     let mut response = reply::stream_response(stream.into_body());
@@ -149,13 +150,13 @@ async fn record(
     id: &str,
     head: &StreamHead,
     run: Run,
-) -> Result<Source, Status> {
-    let stored_id = Recorded::stored_id(id);
-    let spawn = |work| drop(app.recordings.spawn(work));
-    let (owner, cut) = (&agent.owner, app.ending.cut.clone());
-    let first = vec![Payload::of(head.clone())];
-    durable::begin_after(store, owner, &stored_id, first, run, cut, spawn).await?;
-    Ok(Source::Stored(Box::pin(follow(store.clone(), owner.clone(), stored_id, 1))))
+) -> Result<Recorded, Status> {
+    let recorded = Recorded::new(store, id, head);
+    let recording = durable::Recording::open(store, &agent.owner, recorded.stored_id()).await?;
+    let recording = recording.after(Payload::of(head.clone())).await?;
+    let recording = recording.with_sign_of_life(Payload::of(AgentStreamChunk::default()));
+    app.recordings.spawn(recording.record(run, app.ending.cut.clone()));
+    Ok(recorded)
 }
 
 /// Goes on with the events of a recorded turn. When there are no more, 204 tells a
@@ -173,7 +174,7 @@ async fn resume(
     let store = app.streams.clone().ok_or_else(missing)?;
     let recorded = Recorded::find(&store, &agent, id).await?.ok_or_else(missing)?;
     let cut = &app.ending.cut;
-    match EventStream::resume(store, recorded, agent, known, cut, slot).await? {
+    match EventStream::resume(recorded, agent, known, cut, slot).await? {
         Some(mut stream) => {
             stream.watch(watch.take());
             let mut response = reply::stream_response(stream.into_body());

@@ -342,3 +342,27 @@ async fn only_exposed_agents_are_shown_and_only_to_whom_they_are_for() {
         ask("GET", path, "").await.assert_error(401, "UNAUTHENTICATED");
     }
 }
+
+#[tokio::test]
+async fn the_routes_alone_can_be_nested_and_show_agents_that_are_defined_later() {
+    let ai = Oxikit::builder().build();
+    let router = axum::Router::new().nest("/tools", Server::new(&ai).agents_router());
+    let reply = |it: Turn<Topics>| async move { Ok(it.answer("yes")) };
+    ai.define_agent(Agent::builder("late").turn(reply)).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let ask = async |request: &str| {
+        let mut client = Client::connect(address).await;
+        client.send(request).await;
+        client.answer().await.unwrap()
+    };
+    let list = ask("GET /tools/api/agents HTTP/1.1\r\nhost: localhost\r\n\r\n").await.json();
+    assert_eq!(list["agents"]["late"]["hasStore"], false, "{list}");
+    let turn = crate::kit::post("/tools/api/agents/late/execute", "", r#"{"input":"hi"}"#);
+    let turn = ask(str::from_utf8(&turn).unwrap()).await.json();
+    assert_eq!(turn["result"]["message"]["content"][0]["text"], "yes");
+    // Nothing else is there.
+    let action = crate::kit::post("/tools/late", "", r#"{"data":{}}"#);
+    assert_eq!(ask(str::from_utf8(&action).unwrap()).await.status, 404);
+}

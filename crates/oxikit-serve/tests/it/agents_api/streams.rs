@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use oxikit_core::Payload;
 use oxikit_core::ports::memory::MemoryStreams;
+use oxikit_core::ports::{Owner, StreamStore};
 use serde_json::{Value, json};
 
 use super::{App, Event, app, app_with, events};
@@ -306,4 +308,49 @@ async fn a_quiet_stream_is_kept_alive_and_told_when_the_server_ends() {
             assert!(end.contains("UNAVAILABLE") && end.contains("event: telemetry"), "{end}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_turn_is_not_lost() {
+    let mut app = durable().await;
+    let mut reader = app.send("POST", "/support/execute", "", &body("wait")).await;
+    reader.head().await.unwrap();
+    until(&mut reader, "waiting").await;
+    let began = tokio::time::Instant::now();
+    while began.elapsed() < Duration::from_secs(600) {
+        assert_eq!(reader.piece().await.unwrap(), b": still here\n\n");
+    }
+    app.started.recv().await.unwrap();
+    app.go_on.notify_one();
+    until(&mut reader, "event: done").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_has_lost_its_process_ends() {
+    // What a server has recorded that was killed.
+    let streams = Arc::new(MemoryStreams::default());
+    let telemetry = json!({ "traceId": "t", "spanId": "s" });
+    let head = json!({ "agent": "support", "sessionId": "s", "telemetry": telemetry });
+    let chunk = json!({ "modelChunk": { "content": [{ "text": "half" }] } });
+    let id = "00000000-0000-4000-8000-000000000000";
+    let stored = format!("agent-turn.{id}");
+    streams.open(&Owner::nobody(), &stored).await.unwrap();
+    let entries = [head, chunk].map(Payload::of).to_vec();
+    streams.append(&stored, 0, entries).await.unwrap();
+
+    let app = app_with(|server| server.durable_streams(streams)).await;
+    let began = tokio::time::Instant::now();
+    let answer = app.get(&format!("/support/streams/{id}")).await;
+    assert!(began.elapsed() <= Duration::from_secs(76), "{:?}", began.elapsed());
+    let text = answer.text().replace(": still here\n\n", "");
+    let error = r#"{"error":{"status":"UNAVAILABLE","message":"the server that worked on this turn has gone"}}"#;
+    let expected = format!(
+        "event: chunk\ndata: {{\"sessionId\":\"s\",\"chunk\":{{\"content\":[{{\"text\":\"half\"}}]}}}}\nid: {id}/1\n\n\
+         event: error\ndata: {error}\nid: {id}/2\n\n\
+         event: telemetry\ndata: {telemetry}\nid: {id}/3\n\n"
+    );
+    assert_eq!(text, expected);
+    // It is the end for everybody.
+    let again = app.ask("GET", &format!("/support/streams/{id}"), "last-event-id: 1\r\n", "").await;
+    assert_eq!(events(&again).len(), 2);
 }
