@@ -277,8 +277,7 @@ impl Recorded {
         agent: &Agent,
         id: &str,
     ) -> Result<Option<Self>, Status> {
-        let no_head = StreamHead::default();
-        let unread = Self::new(store, id, &no_head);
+        let unread = Self::new(store, id, &StreamHead::default());
         let first = match store.read(&agent.owner, &unread.stored_id, 0, 1).await {
             Ok(entries) => entries.into_iter().next().map(|event| event.entry),
             Err(StoreError::NotFound(_)) => None,

@@ -14,7 +14,7 @@ use oxikit_wire::{
 };
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::agent::Agent;
 use super::timestamp::{epoch_millis, is_older_than};
@@ -282,7 +282,7 @@ fn shown_state(state: SessionState) -> Result<JsonObject, Status> {
         Some(Value::Object(custom)) if !custom.contains_key("artifacts") => custom,
         Some(custom) => JsonObject::from_iter([("custom".to_owned(), custom)]),
     };
-    shown.insert("artifacts".to_owned(), json!(artifacts));
+    shown.insert("artifacts".to_owned(), artifacts);
     Ok(shown)
 }
 
