@@ -1,6 +1,9 @@
 //! What need not be kept any longer.
 
+use std::time::Duration;
+
 use oxikit_core::ports::{Pruned, Retention, StoreError};
+use sqlx::postgres::PgRow;
 use sqlx::{Acquire, Row};
 
 use super::PostgresStore;
@@ -14,14 +17,11 @@ use crate::summary::{Facts, Summary, removable};
 const BATCH: i64 = 100;
 
 const OLD: &str = "
-    SELECT owner, id FROM sessions WHERE written_at < now() - make_interval(secs => $1)
-    ORDER BY written_at LIMIT $2";
+    SELECT owner, id, version, bytes FROM sessions
+    WHERE written_at < now() - make_interval(secs => $1) ORDER BY written_at LIMIT $2";
 
-/// Those written last stay as long as there is room.
-const TOO_MUCH: &str = "
-    SELECT owner, id FROM (
-        SELECT owner, id, written, sum(bytes) OVER (ORDER BY written DESC) AS total FROM sessions
-    ) AS counted WHERE total > $1 ORDER BY written LIMIT $2";
+const OLDEST: &str = "
+    SELECT owner, id, version, bytes FROM sessions ORDER BY written LIMIT $1";
 
 const LONG: &str = "
     SELECT number FROM sessions WHERE snapshots > $1 AND number > $2 ORDER BY number LIMIT $3";
@@ -40,9 +40,15 @@ const ROWS: &str = concat!(
 );
 
 impl PostgresStore {
-    pub(super) async fn drop_session(&self, owner: &str, id: &str) -> Result<bool, StoreError> {
-        let delete = sqlx::query("SELECT * FROM drop_session($1, $2)").bind(owner).bind(id);
-        let rows = self.0.database.all(delete).await?;
+    /// Removes a session, if it has not changed since it was `seen`.
+    pub(super) async fn drop_session(
+        &self,
+        owner: &str,
+        id: &str,
+        seen: Option<i64>,
+    ) -> Result<bool, StoreError> {
+        let delete = sqlx::query("SELECT * FROM drop_session($1, $2, $3)");
+        let rows = self.0.database.all(delete.bind(owner).bind(id).bind(seen)).await?;
         let mut was_there = false;
         for row in rows {
             was_there = row.try_get("was_there").map_err(failure)?;
@@ -59,12 +65,11 @@ impl PostgresStore {
     ) -> Result<Pruned, StoreError> {
         let mut pruned = Pruned::default();
         if let Some(age) = retention.max_age {
-            let old = || sqlx::query(OLD).bind(age.as_secs_f64());
-            pruned.sessions += self.drop_sessions(old).await?;
+            pruned.sessions += self.drop_older(age).await?;
         }
         if let Some(bytes) = retention.max_bytes {
             let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-            pruned.sessions += self.drop_sessions(|| sqlx::query(TOO_MUCH).bind(bytes)).await?;
+            pruned.sessions += self.make_room(bytes).await?;
         }
         if let Some(keep) = retention.max_snapshots {
             pruned.snapshots += self.shorten(keep).await?;
@@ -73,22 +78,53 @@ impl PostgresStore {
         Ok(pruned)
     }
 
-    async fn drop_sessions<'q>(
-        &self,
-        find: impl Fn() -> super::database::Statement<'q>,
-    ) -> Result<u64, StoreError> {
+    /// Removes sessions that have not been written for so long.
+    async fn drop_older(&self, age: Duration) -> Result<u64, StoreError> {
         let mut dropped = 0;
         loop {
-            let rows = self.0.database.all(find().bind(BATCH)).await?;
+            let old = sqlx::query(OLD).bind(age.as_secs_f64()).bind(BATCH);
+            let rows = self.0.database.all(old).await?;
             for row in &rows {
-                let (owner, id) = (row.try_get("owner"), row.try_get("id"));
-                let (owner, id): (String, String) = (owner.map_err(failure)?, id.map_err(failure)?);
-                dropped += u64::from(self.drop_session(&owner, &id).await?);
+                dropped += u64::from(self.drop_row(row).await?.is_some());
             }
             if (rows.len() as i64) < BATCH {
                 return Ok(dropped);
             }
         }
+    }
+
+    /// Removes the sessions written longest ago, until the others have at most so
+    /// many bytes.
+    async fn make_room(&self, bytes: i64) -> Result<u64, StoreError> {
+        let total = sqlx::query("SELECT coalesce(sum(bytes), 0)::bigint FROM sessions");
+        let total = self.0.database.optional(total).await?;
+        let total = total.map_or(Ok(0), |row| row.try_get::<i64, _>(0)).map_err(failure)?;
+        let (mut excess, mut dropped) = (total - bytes, 0);
+        while excess > 0 {
+            let rows = self.0.database.all(sqlx::query(OLDEST).bind(BATCH)).await?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in &rows {
+                if excess <= 0 {
+                    break;
+                }
+                if let Some(bytes) = self.drop_row(row).await? {
+                    excess -= bytes;
+                    dropped += 1;
+                }
+            }
+        }
+        Ok(dropped)
+    }
+
+    /// Removes the session of a row; answers its bytes if it is gone.
+    async fn drop_row(&self, row: &PgRow) -> Result<Option<i64>, StoreError> {
+        let owner: String = row.try_get("owner").map_err(failure)?;
+        let id: String = row.try_get("id").map_err(failure)?;
+        let seen = row.try_get("version").map_err(failure)?;
+        let is_gone = self.drop_session(&owner, &id, Some(seen)).await?;
+        Ok(is_gone.then_some(row.try_get("bytes").map_err(failure)?))
     }
 
     /// Removes snapshots of sessions that have more than `keep`.

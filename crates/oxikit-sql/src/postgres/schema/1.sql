@@ -31,6 +31,7 @@ CREATE INDEX sessions_active ON sessions (owner, is_active, written);
 CREATE INDEX sessions_agent ON sessions (owner, agent, written);
 CREATE INDEX sessions_agent_active ON sessions (owner, agent, is_active, written);
 CREATE INDEX sessions_age ON sessions (written_at);
+CREATE INDEX sessions_order ON sessions (written);
 
 -- Messages of snapshots: those of the parent up to `start`, then its own. `length`
 -- counts both.
@@ -348,16 +349,22 @@ BEGIN
 END
 $$ LANGUAGE plpgsql;
 
--- Removes a session and its lease; answers its snapshots.
-CREATE FUNCTION drop_session(p_owner text, p_session text)
+-- Removes a session and its lease, unless it has changed since the caller has seen it;
+-- answers its snapshots.
+CREATE FUNCTION drop_session(p_owner text, p_session text, p_seen bigint)
 RETURNS TABLE (was_there boolean, snapshot text) AS $$
 DECLARE
     v_session bigint;
 BEGIN
     -- In the order in which a write locks them.
-    DELETE FROM leases WHERE leases.owner = p_owner AND leases.session = p_session;
+    PERFORM FROM leases WHERE leases.owner = p_owner AND leases.session = p_session FOR UPDATE;
     SELECT number INTO v_session FROM sessions
-    WHERE sessions.owner = p_owner AND sessions.id = p_session FOR UPDATE;
+    WHERE sessions.owner = p_owner AND sessions.id = p_session
+        AND sessions.version = coalesce(p_seen, sessions.version)
+    FOR UPDATE;
+    IF v_session IS NOT NULL OR p_seen IS NULL THEN
+        DELETE FROM leases WHERE leases.owner = p_owner AND leases.session = p_session;
+    END IF;
     RETURN QUERY SELECT v_session IS NOT NULL, snapshots.id
         FROM (SELECT) AS one LEFT JOIN snapshots ON snapshots.session = v_session;
     DELETE FROM sessions WHERE sessions.number = v_session;
