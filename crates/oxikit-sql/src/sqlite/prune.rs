@@ -165,6 +165,7 @@ fn shorten(txn: &Txn<'_>, number: i64, keep: usize) -> Outcome<u64> {
     session.bytes = sweep::sweep(txn, number)?;
     session.garbage = 0;
     session.summary.recount(&rows::facts(txn.connection(), number)?);
-    session.write_again(txn)?;
+    // It keeps its place in lists.
+    session.write(txn)?;
     Ok(removable.len() as u64)
 }

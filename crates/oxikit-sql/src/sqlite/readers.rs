@@ -49,9 +49,11 @@ impl Readers {
             Some(connection) => connection,
             None => connection::reader(&self.path, &self.options)?,
         };
-        // A connection whose work panics is not put back.
         let result = work(&connection);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        // One that panicked, or could not end what it began, is not used again.
+        if connection.is_autocommit() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        }
         result
     }
 }

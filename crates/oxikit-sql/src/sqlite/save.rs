@@ -4,7 +4,7 @@ use oxikit_core::ports::MAX_SESSION_BYTES;
 use rusqlite::OptionalExtension;
 
 use super::failure::{Failure, Outcome};
-use super::session_row::SessionRow;
+use super::session_row::{SessionRow, now_ms};
 use super::writer::Txn;
 use super::{leases, rows, segments, sweep};
 use crate::documents::NewCustom;
@@ -68,11 +68,13 @@ impl Save {
             Some(session) => session,
             None => SessionRow {
                 number: txn.next()?,
+                owner: self.owner.clone(),
                 session: self.session.clone(),
                 summary: Summary::new(&self.agent),
                 bytes: 0,
                 garbage: 0,
                 written: 0,
+                written_at: 0,
             },
         };
         let number = match &former {
@@ -86,7 +88,9 @@ impl Save {
         self.write_row(txn, place, revision, &content)?;
         self.note(txn, &mut session, former.as_ref(), number)?;
         tidy(txn, &mut session)?;
-        session.write(txn, &self.owner)?;
+        session.written = txn.next()?;
+        session.written_at = now_ms();
+        session.write(txn)?;
         if let (true, Some(fence)) = (self.releases, self.fence) {
             leases::release(txn, &self.owner, &self.session, fence)?;
         }

@@ -11,7 +11,7 @@ macro_rules! columns {
     () => {
         "number, session, agent, created_at, snapshots, orphans, metadata, latest, latest_id,
          latest_created_at, updated_at, heartbeat_at, status, finish_reason, completed,
-         completed_at, messages, has_artifacts, bytes, garbage, written"
+         completed_at, messages, has_artifacts, bytes, garbage, written, written_at, owner"
     };
 }
 pub(super) use columns;
@@ -19,12 +19,16 @@ pub(super) use columns;
 #[derive(Debug)]
 pub(super) struct SessionRow {
     pub(super) number: i64,
+    pub(super) owner: String,
     pub(super) session: String,
     pub(super) summary: Summary,
     pub(super) bytes: i64,
     /// Bytes that may have lost their use by rows that were written again.
     pub(super) garbage: i64,
+    /// Its place in the order of writes.
     pub(super) written: i64,
+    /// And when that was, in milliseconds.
+    pub(super) written_at: i64,
 }
 
 impl SessionRow {
@@ -65,6 +69,8 @@ impl SessionRow {
             bytes: row.get(18)?,
             garbage: row.get(19)?,
             written: row.get(20)?,
+            written_at: row.get(21)?,
+            owner: row.get(22)?,
         })
     }
 
@@ -84,26 +90,7 @@ impl SessionRow {
         Ok(connection.prepare_cached(sql)?.query_row([number], Self::read).optional()?)
     }
 
-    /// Writes what a prune changes. The session keeps its place in lists.
-    pub(super) fn write_again(&self, txn: &Txn<'_>) -> Outcome<()> {
-        txn.sql(
-            "UPDATE sessions SET snapshots = ?2, orphans = ?3, bytes = ?4, garbage = ?5
-             WHERE number = ?1",
-        )?
-        .execute((
-            self.number,
-            self.summary.snapshots,
-            self.summary.orphans,
-            self.bytes,
-            self.garbage,
-        ))?;
-        Ok(())
-    }
-
-    /// Writes all of it as the one that was written last.
-    pub(super) fn write(&self, txn: &Txn<'_>, owner: &str) -> Outcome<()> {
-        let written = txn.next()?;
-        let written_at = now_ms();
+    pub(super) fn write(&self, txn: &Txn<'_>) -> Outcome<()> {
         let Summary { agent, created_at, snapshots, latest, completed, orphans, metadata } =
             &self.summary;
         let of_completed = completed.as_ref();
@@ -122,7 +109,7 @@ impl SessionRow {
         )?
         .execute(rusqlite::params![
             self.number,
-            owner,
+            self.owner,
             self.session,
             agent,
             created_at,
@@ -143,8 +130,8 @@ impl SessionRow {
             of_completed.is_some_and(|row| row.has_artifacts),
             self.bytes,
             self.garbage,
-            written,
-            written_at,
+            self.written,
+            self.written_at,
         ])?;
         Ok(())
     }

@@ -270,6 +270,7 @@ impl SessionStore for SqliteStore {
 
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {
         let (owner, session, fence) = (owner_text(owner), lease.session.clone(), fence(&lease));
+        self.0.leases.forget(&owner, &session);
         let release = move |txn: &Txn<'_>| leases::release(txn, &owner, &session, fence);
         let released = self.writer().run(Promise::UntilPowerCut, release).await;
         released.map_err(|failure| failure.about(&lease.session))

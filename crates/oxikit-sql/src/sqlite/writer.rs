@@ -149,13 +149,16 @@ where
     }
 
     fn answer(self: Box<Self>, lost: Option<Failure>) {
-        let result = match (lost, self.result) {
+        let Self { work, result, answer, .. } = *self;
+        // What the work holds is free before the caller goes on.
+        drop(work);
+        let result = match (lost, result) {
             (Some(failure), Some(Ok(_)) | None) => Err(failure),
             (_, Some(result)) => result,
             (None, None) => Err(Failure::Silent),
         };
         // The caller may have left.
-        _ = self.answer.send(result);
+        _ = answer.send(result);
     }
 }
 
