@@ -15,6 +15,7 @@ use crate::known::{Fault, name_of, named};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) agent: String,
+    /// Of the snapshot that was written first, also when that is gone.
     pub(crate) created_at: String,
     pub(crate) snapshots: i64,
     pub(crate) latest: Facts,
@@ -115,7 +116,7 @@ impl Summary {
     }
 
     fn note_new(&mut self, row: &Facts, has_parent: bool) -> bool {
-        if self.snapshots == 0 || row.created_at < self.created_at {
+        if self.snapshots == 0 {
             self.created_at.clone_from(&row.created_at);
         }
         self.snapshots += 1;
@@ -160,8 +161,6 @@ impl Summary {
         let completed = rows.iter().filter(|row| row.is_completed());
         self.completed = completed.max_by_key(|row| row.order()).cloned();
         self.snapshots = rows.len() as i64;
-        let first = rows.iter().map(|row| &row.created_at).min();
-        self.created_at = first.cloned().unwrap_or_default();
         let ids: HashSet<_> = rows.iter().map(|row| row.id.as_str()).collect();
         let parents = rows.iter().filter_map(Facts::real_parent);
         let orphans = parents.filter(|parent| !ids.contains(parent)).count() as i64;
@@ -247,8 +246,10 @@ mod tests {
                 counted.recount(&rows);
                 if noted.note(former.as_ref(), &row, has_parent) {
                     counted.orphans = noted.orphans;
+                    counted.created_at.clone_from(&noted.created_at);
                     prop_assert_eq!(&noted, &counted);
                 } else {
+                    counted.created_at.clone_from(&noted.created_at);
                     noted = counted;
                 }
             }

@@ -41,6 +41,8 @@ pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection,
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     enter_wal(&connection, options.patience)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // A page that every turn writes goes into the file once in so many.
+    connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
     connection.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
     if let Some(pages) = options.max_pages {
         connection.pragma_update(None, "max_page_count", pages)?;

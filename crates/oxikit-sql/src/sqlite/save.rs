@@ -82,13 +82,13 @@ impl Save {
             None => txn.next()?,
         };
         let place = Place { session: session.number, number };
-        let revision = former.as_ref().map_or(0, |former| former.version.1) + 1;
+        let revision = txn.next()?;
         let content = self.write_content(txn, &mut session, former.is_some())?;
         session.bytes += content.head_bytes - former.as_ref().map_or(0, |row| row.head_bytes);
         self.write_row(txn, place, revision, &content)?;
         self.note(txn, &mut session, former.as_ref(), number)?;
         tidy(txn, &mut session)?;
-        session.written = txn.next()?;
+        session.written = revision;
         session.written_at = now_ms();
         session.write(txn)?;
         if let (true, Some(fence)) = (self.releases, self.fence) {

@@ -1,8 +1,3 @@
--- One counter numbers everything: rows, leases, the order of writes. A number is
--- never given twice, so that nothing is mistaken for something that was deleted.
-CREATE TABLE clock (number INTEGER NOT NULL);
-INSERT INTO clock VALUES (0);
-
 -- All that a list shows, so that a list reads nothing else.
 CREATE TABLE sessions (
     number INTEGER PRIMARY KEY,
@@ -104,6 +99,11 @@ CREATE TABLE leases (
     ttl_ms INTEGER NOT NULL,
     PRIMARY KEY (owner, session)
 ) WITHOUT ROWID;
+
+-- One counter numbers everything: rows, leases, the order of writes. A number is
+-- never given twice, so that nothing is mistaken for something that was deleted.
+-- It is the fence of the one lease without an owner, as every turn writes this page.
+INSERT INTO leases VALUES ('', '', 0, 0, '', 0);
 
 CREATE TABLE streams (
     id TEXT NOT NULL PRIMARY KEY,

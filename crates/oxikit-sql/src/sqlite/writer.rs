@@ -97,7 +97,10 @@ impl Txn<'_> {
     pub(super) fn next(&self) -> Outcome<i64> {
         let last = match self.clock.get() {
             Some(last) => last,
-            None => self.sql("SELECT number FROM clock")?.query_row([], |row| row.get(0))?,
+            None => {
+                let sql = "SELECT fence FROM leases WHERE owner = '' AND session = ''";
+                self.sql(sql)?.query_row([], |row| row.get(0))?
+            }
         };
         self.clock.set(Some(last + 1));
         Ok(last + 1)
@@ -110,7 +113,8 @@ impl Txn<'_> {
 
     fn store_clock(&self) -> Outcome<()> {
         if let Some(last) = self.clock.get() {
-            self.sql("UPDATE clock SET number = ?1")?.execute([last])?;
+            self.sql("UPDATE leases SET fence = ?1 WHERE owner = '' AND session = ''")?
+                .execute([last])?;
         }
         Ok(())
     }

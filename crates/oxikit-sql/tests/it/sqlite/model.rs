@@ -133,11 +133,11 @@ impl World {
         for store in &self.stores {
             let mut answers = Vec::new();
             for session in (0..SESSIONS).map(|session| format!("session-{session}")) {
-                answers.push(format!("{:?}", store.latest(&owner, &session).await.unwrap()));
+                answers.push(content(store.latest(&owner, &session).await.unwrap()));
                 answers.push(format!("{:?}", store.tree(&owner, &session).await.unwrap()));
             }
             let snapshot = format!("session-0-{}", self.second % SNAPSHOTS);
-            answers.push(format!("{:?}", store.get(&owner, &snapshot).await.unwrap()));
+            answers.push(content(store.get(&owner, &snapshot).await.unwrap()));
             for is_active in [None, Some(true), Some(false)] {
                 let query = SessionQuery { is_active, ..SessionQuery::default() };
                 answers.push(format!("{:?}", store.list(&owner, &query).await.unwrap().sessions));
@@ -167,9 +167,14 @@ fn custom(random: &mut fastrand::Rng) -> Value {
     state
 }
 
+/// Revisions are every store's own.
+fn content(stored: Option<StoredSnapshot>) -> String {
+    format!("{:?}", stored.map(|stored| (stored.agent, stored.snapshot)))
+}
+
 fn shown(result: Result<Option<u64>, StoreError>) -> String {
     match result {
-        Ok(revision) => format!("{revision:?}"),
+        Ok(revision) => format!("written: {}", revision.is_some()),
         Err(error) => error.to_string(),
     }
 }
