@@ -12,6 +12,7 @@
 mod cache;
 mod documents;
 mod draft;
+mod entries;
 mod known;
 #[cfg(feature = "postgres")]
 mod postgres;

@@ -2,7 +2,6 @@
 
 mod bell;
 mod database;
-mod entries;
 mod heads;
 mod leases;
 mod list;

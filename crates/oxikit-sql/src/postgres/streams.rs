@@ -11,8 +11,8 @@ use sqlx::postgres::PgRow;
 use super::PostgresStore;
 use super::bell::Key;
 use super::database::{Database, failure};
-use super::entries::Entry;
 use super::text::column;
+use crate::entries::Entry;
 use crate::known::owner_text;
 
 /// How each stream of these ids is now; -1 if it is gone.
@@ -55,12 +55,12 @@ impl StreamStore for PostgresStore {
         chunks: Vec<Payload>,
     ) -> Result<u64, StoreError> {
         let entries = chunks.into_iter().map(|chunk| Entry::of(id, StreamEntry::Chunk(chunk)));
-        self.write(id, position, entries.collect::<Result<_, _>>()?, false).await
+        self.write(id, position, entries.collect::<Result<_, _>>()?).await
     }
 
     async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError> {
         let end = Entry::of(id, StreamEntry::End(end))?;
-        self.write(id, position, vec![end], true).await
+        self.write(id, position, vec![end]).await
     }
 
     async fn read(
@@ -107,13 +107,8 @@ impl StreamStore for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn write(
-        &self,
-        id: &str,
-        position: u64,
-        entries: Vec<Entry>,
-        is_end: bool,
-    ) -> Result<u64, StoreError> {
+    async fn write(&self, id: &str, position: u64, entries: Vec<Entry>) -> Result<u64, StoreError> {
+        let is_end = entries.last().is_some_and(Entry::is_end);
         let max = self.0.options.max_stream_bytes as i64;
         let bytes = entries.iter().map(|entry| entry.body.len()).sum::<usize>() as i64;
         let kinds: Vec<i16> = entries.iter().map(|entry| entry.kind).collect();

@@ -1,8 +1,8 @@
 //! Durable streams.
 
 use async_trait::async_trait;
+use oxikit_core::Payload;
 use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
-use oxikit_core::{OutgoingStatus, Payload};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::SqliteStore;
@@ -10,18 +10,11 @@ use super::failure::{Failure, Outcome};
 use super::readers::at_once;
 use super::session_row::now_ms;
 use super::writer::{Promise, Txn};
+use crate::entries::Entry;
 use crate::known::owner_text;
 
 /// So many ended streams are dropped with the opening of a new one.
 const DROPPED: i64 = 4;
-
-/// What an event is, as it is stored.
-const CHUNK: i64 = 0;
-const DONE: i64 = 1;
-const FAILED: i64 = 2;
-
-/// An event as it is stored: its kind and its JSON.
-type Event = (i64, String);
 
 /// A stream's row.
 struct Stream {
@@ -59,20 +52,13 @@ impl StreamStore for SqliteStore {
         position: u64,
         chunks: Vec<Payload>,
     ) -> Result<u64, StoreError> {
-        let event = |chunk: &Payload| Ok((CHUNK, text(id, chunk)?));
-        let events = chunks.iter().map(event).collect::<Result<_, StoreError>>()?;
-        self.write(id, position, events).await
+        let entries = chunks.into_iter().map(|chunk| Entry::of(id, StreamEntry::Chunk(chunk)));
+        self.write(id, position, entries.collect::<Result<_, _>>()?).await
     }
 
     async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError> {
-        let event = match end {
-            StreamEnd::Done(output) => (DONE, text(id, &output)?),
-            StreamEnd::Failed(status) => {
-                let damaged = |error| StoreError::Damaged(id.to_owned(), Box::new(error));
-                (FAILED, serde_json::to_string(&status).map_err(damaged)?)
-            }
-        };
-        self.write(id, position, vec![event]).await
+        let end = Entry::of(id, StreamEntry::End(end))?;
+        self.write(id, position, vec![end]).await
     }
 
     async fn read(
@@ -92,7 +78,10 @@ impl StreamStore for SqliteStore {
             })
         };
         let read = self.readers().run(read).await.map_err(|failure| failure.about(id))?;
-        read.into_iter().map(|(sequence, event)| decode(id, sequence, event)).collect()
+        let event = |(sequence, entry): (i64, Entry)| {
+            Ok(StreamEvent { sequence: sequence.unsigned_abs(), entry: entry.decode(id)? })
+        };
+        read.into_iter().map(event).collect()
     }
 
     async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
@@ -112,17 +101,17 @@ impl StreamStore for SqliteStore {
 }
 
 impl SqliteStore {
-    async fn write(&self, id: &str, position: u64, events: Vec<Event>) -> Result<u64, StoreError> {
+    async fn write(&self, id: &str, position: u64, entries: Vec<Entry>) -> Result<u64, StoreError> {
         let stream = id.to_owned();
         let position = i64::try_from(position).map_err(|_| StoreError::Conflict(id.to_owned()))?;
         let max_bytes = i64::try_from(self.options().max_stream_bytes).unwrap_or(i64::MAX);
-        let write = move |txn: &Txn<'_>| append(txn, &stream, position, &events, max_bytes);
+        let write = move |txn: &Txn<'_>| append(txn, &stream, position, &entries, max_bytes);
         let end = self.writer().run(Promise::Durable, write).await;
         end.map(i64::unsigned_abs).map_err(|failure| failure.about(id))
     }
 }
 
-fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Event], max_bytes: i64) -> Outcome<i64> {
+fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Entry], max_bytes: i64) -> Outcome<i64> {
     let stream = find(txn.connection(), id)?.ok_or(Failure::NotFound)?;
     if stream.position != position && is_written(txn, &stream, position, new)? {
         // The same write once more, as its answer was lost.
@@ -134,16 +123,16 @@ fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Event], max_bytes: i64)
     if stream.position != position {
         return Err(Failure::Conflict);
     }
-    let is_end = new.last().is_some_and(|(kind, _)| *kind != CHUNK);
-    let bytes = stream.bytes + new.iter().map(|(_, json)| json.len()).sum::<usize>() as i64;
+    let is_end = new.last().is_some_and(Entry::is_end);
+    let bytes = stream.bytes + new.iter().map(|entry| entry.body.len()).sum::<usize>() as i64;
     // An end always fits, or nobody could be told.
     if !is_end && bytes > max_bytes {
         return Err(Failure::Full("the stream is too long"));
     }
     let mut insert =
         txn.sql("INSERT INTO events (stream, sequence, kind, json) VALUES (?1, ?2, ?3, ?4)")?;
-    for ((kind, json), sequence) in new.iter().zip(position + 1..) {
-        insert.execute((stream.number, sequence, kind, json))?;
+    for (Entry { kind, body }, sequence) in new.iter().zip(position + 1..) {
+        insert.execute((stream.number, sequence, kind, body))?;
     }
     let end = position + new.len() as i64;
     let ended_at = is_end.then(|| now_ms() / 1000);
@@ -154,12 +143,12 @@ fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Event], max_bytes: i64)
 }
 
 /// Whether these are the last events of the stream, and follow `position`.
-fn is_written(txn: &Txn<'_>, stream: &Stream, position: i64, new: &[Event]) -> Outcome<bool> {
+fn is_written(txn: &Txn<'_>, stream: &Stream, position: i64, new: &[Entry]) -> Outcome<bool> {
     if position.checked_add(new.len() as i64) != Some(stream.position) {
         return Ok(false);
     }
     let written = events(txn.connection(), stream.number, position, i64::MAX)?;
-    Ok(written.iter().map(|(_, event)| event).eq(new))
+    Ok(written.iter().map(|(_, entry)| entry).eq(new))
 }
 
 fn events(
@@ -167,12 +156,12 @@ fn events(
     stream: i64,
     position: i64,
     limit: i64,
-) -> Outcome<Vec<(i64, Event)>> {
+) -> Outcome<Vec<(i64, Entry)>> {
     let sql = "SELECT sequence, kind, json FROM events
          WHERE stream = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3";
     let mut select = connection.prepare_cached(sql)?;
     let events = select.query_map((stream, position, limit), |row| {
-        Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
+        Ok((row.get(0)?, Entry { kind: row.get(1)?, body: row.get(2)? }))
     })?;
     Ok(events.collect::<Result<_, _>>()?)
 }
@@ -205,29 +194,4 @@ fn drop_ended(txn: &Txn<'_>, oldest: i64) -> Outcome<()> {
         txn.sql("DELETE FROM streams WHERE id = ?1")?.execute([&id])?;
     }
     Ok(())
-}
-
-fn text(id: &str, payload: &Payload) -> Result<String, StoreError> {
-    let mut json = Vec::new();
-    let damaged =
-        |error: Box<dyn std::error::Error + Send + Sync>| StoreError::Damaged(id.to_owned(), error);
-    payload.write_json(&mut json).map_err(|error| damaged(error.into()))?;
-    String::from_utf8(json).map_err(|error| damaged(error.into()))
-}
-
-fn decode(id: &str, sequence: i64, (kind, json): Event) -> Result<StreamEvent, StoreError> {
-    let damaged = |why: String| StoreError::Damaged(id.to_owned(), why.into());
-    let payload =
-        |json: String| Payload::from_json(json).map_err(|error| damaged(error.to_string()));
-    let entry = match kind {
-        CHUNK => StreamEntry::Chunk(payload(json)?),
-        DONE => StreamEntry::End(StreamEnd::Done(payload(json)?)),
-        FAILED => {
-            let status: Result<OutgoingStatus, _> = serde_json::from_str(&json);
-            let status = status.map_err(|error| damaged(error.to_string()))?;
-            StreamEntry::End(StreamEnd::Failed(status))
-        }
-        other => return Err(damaged(format!("there is no kind {other}"))),
-    };
-    Ok(StreamEvent { sequence: sequence.unsigned_abs(), entry })
 }

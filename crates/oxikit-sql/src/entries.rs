@@ -9,15 +9,15 @@ const FAILED: i16 = 2;
 
 /// An event without its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) kind: i16,
+pub(crate) struct Entry {
+    pub(crate) kind: i16,
     /// JSON of the chunk, the output or the failure.
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Entry {
     /// Of an event of the stream `id`.
-    pub(super) fn of(id: &str, entry: StreamEntry) -> Result<Self, StoreError> {
+    pub(crate) fn of(id: &str, entry: StreamEntry) -> Result<Self, StoreError> {
         let json = |payload: Payload| {
             let json = payload.to_json().map_err(|error| damaged(id, error))?;
             String::from_utf8(json.into()).map_err(|error| damaged(id, error))
@@ -32,8 +32,13 @@ impl Entry {
         })
     }
 
+    /// Whether nothing follows it.
+    pub(crate) fn is_end(&self) -> bool {
+        self.kind != CHUNK
+    }
+
     /// The event again.
-    pub(super) fn decode(self, id: &str) -> Result<StreamEntry, StoreError> {
+    pub(crate) fn decode(self, id: &str) -> Result<StreamEntry, StoreError> {
         let Self { kind, body } = self;
         if kind == FAILED {
             let status = serde_json::from_str(&body).map_err(|error| damaged(id, error))?;
