@@ -7,7 +7,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program that measures")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,13 +29,13 @@ fn main() {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
     runtime.unwrap().block_on(async {
         let store = SqliteStore::open(folder.join("app.db")).unwrap();
-        turns(&store, &folder).await;
+        turns(&store).await;
         lists(&store, sessions).await;
     });
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-async fn turns(store: &SqliteStore, folder: &Path) {
+async fn turns(store: &SqliteStore) {
     println!("turn   µs CPU   µs passed   bytes of the files a turn");
     let mut done = 0;
     for from in [0, 10, 100, 300, 1000] {
@@ -45,7 +45,7 @@ async fn turns(store: &SqliteStore, folder: &Path) {
             }
             done += 1;
         }
-        let (cpu, bytes, start) = (cpu_time(), written(folder), Instant::now());
+        let (cpu, bytes, start) = (cpu_time(), written(), Instant::now());
         for _ in 0..WINDOW {
             for session in 0..SESSIONS {
                 turn(store, session, done).await;
@@ -55,7 +55,7 @@ async fn turns(store: &SqliteStore, folder: &Path) {
         let count = (WINDOW * SESSIONS) as u128;
         let cpu = (cpu_time() - cpu).as_micros() / count;
         let passed = start.elapsed().as_micros() / count;
-        let bytes = (written(folder) - bytes) / count as u64;
+        let bytes = (written() - bytes) / count as u64;
         println!("{from:>4}   {cpu:>6}   {passed:>9}   {bytes:>9}");
     }
 }
@@ -143,7 +143,7 @@ fn cpu_time() -> Duration {
 }
 
 /// Bytes that this process has handed to the file system.
-fn written(_folder: &Path) -> u64 {
+fn written() -> u64 {
     let io = std::fs::read_to_string("/proc/self/io").unwrap();
     let line = io.lines().find_map(|line| line.strip_prefix("wchar: "));
     line.and_then(|count| count.parse().ok()).unwrap_or_default()
