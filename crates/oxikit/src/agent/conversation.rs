@@ -106,6 +106,10 @@ impl Conversation {
                 Err(status) => return self.fail(place, &status).await,
             }
         }
+        // Whoever has the answer may go on at once.
+        if let Some(writer) = &mut self.writer {
+            writer.give_back().await;
+        }
         self.finish()
     }
 

@@ -231,6 +231,19 @@ impl Writer {
         }
         Ok(saved.is_some())
     }
+
+    /// Lets others have the session, if the last write has not done so.
+    pub(super) async fn give_back(&mut self) {
+        if let Some(lease) = self.lease.take() {
+            release(&*self.store, &self.key.0, lease).await;
+        }
+    }
+}
+
+async fn release(store: &dyn SessionStore, owner: &Owner, lease: Lease) {
+    if let Err(error) = store.release(owner, lease).await {
+        tracing::warn!(%error, "a session stays leased until its lease runs out");
+    }
 }
 
 impl Drop for Writer {
@@ -242,9 +255,7 @@ impl Drop for Writer {
             // Those in line go on when the session is free.
             let place_in_line = self.place_in_line.take();
             runtime.spawn(async move {
-                if let Err(error) = store.release(&owner, lease).await {
-                    tracing::warn!(%error, "a session stays leased until its lease runs out");
-                }
+                release(&*store, &owner, lease).await;
                 drop(place_in_line);
             });
         }

@@ -165,3 +165,17 @@ async fn many_writers_on_one_session_lose_nothing() {
     let parents: std::collections::HashSet<_> = tree.iter().map(|node| &node.parent).collect();
     assert_eq!((tree.len(), parents.len()), (400, 400), "a chain without a branch");
 }
+
+/// The end of the inputs is only seen after the last turn was kept.
+#[tokio::test]
+async fn a_session_is_free_when_a_stream_of_inputs_is_answered() {
+    let (ai, _) = counting();
+    let agent = ai.define_agent(Agent::builder("kept").shared_store(store())).unwrap();
+    for _ in 0..2 {
+        let (inputs, call) = Call::streaming();
+        inputs.send(Payload::of(user("hi"))).await.unwrap();
+        drop(inputs);
+        let call = call.with_init(Payload::of(in_session("s"))).in_registry(ai.registry());
+        agent.action().run(call).await.unwrap();
+    }
+}
