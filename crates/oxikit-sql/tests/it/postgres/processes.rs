@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, StreamStore};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::child::Player;
 use super::server::{schema, store_in, url};
@@ -118,4 +119,40 @@ async fn changes_of_another_store_are_heard_at_once() {
     delays.sort();
     // The bell, not the look that is taken every 1.5 s.
     assert!(delays[2] < Duration::from_millis(500), "{delays:?}");
+}
+
+/// As if the writer had been killed between its commit and the bell.
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_nobody_announces_are_found_within_two_seconds() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let store = store_in(&url, &schema).await;
+    let owner = Owner::nobody();
+    StreamStore::open(&store, &owner, "stream").await.unwrap();
+    turn(&store, "snapshot").await.unwrap();
+    let heard = async {
+        let stream = async {
+            store.wait(&owner, "stream", 0).await.unwrap();
+            Instant::now()
+        };
+        let snapshot = async {
+            store.changed(&owner, "snapshot", 1).await.unwrap();
+            Instant::now()
+        };
+        futures_util::future::join(stream, snapshot).await
+    };
+    let written = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        for change in ["streams SET position = 1", "snapshots SET revision = 2"] {
+            let change = AssertSqlSafe(format!("UPDATE {schema}.{change}"));
+            sqlx::query(change).execute(&mut connection).await.unwrap();
+        }
+        Instant::now()
+    };
+    let ((stream, snapshot), written) = futures_util::future::join(heard, written).await;
+    for heard in [stream, snapshot] {
+        let delay = heard.saturating_duration_since(written);
+        assert!(delay < Duration::from_secs(2), "{delay:?}");
+    }
 }
