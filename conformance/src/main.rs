@@ -1,16 +1,20 @@
 //! Runs the published conformance data against oxikit.
 //!
 //! `oxikit-conformance [suite…]` runs the suites named, or all of them, prints
-//! the cases that fail and ends with one line per suite: `name passed/total`.
+//! the cases that fail and ends with one line per suite: `name passed/total`, or one
+//! for each way in which it was run.
 
 #![expect(clippy::print_stdout, reason = "the report is what it is for")]
 
+mod agent;
+mod contract;
 mod dotprompt;
 mod exchanges;
 mod generate;
 mod handlebars;
 mod oracle;
 mod random;
+mod stores;
 mod suite;
 mod templates;
 
@@ -27,6 +31,8 @@ const SUITES: &[Suite] = &[
     Suite { name: "handlebars", run: handlebars::run },
     Suite { name: "handlebars-oracle", run: oracle::run },
     Suite { name: "action-http-exchanges", run: exchanges::run },
+    Suite { name: "contract", run: contract::run },
+    Suite { name: "agent", run: agent::run },
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -41,18 +47,29 @@ fn main() -> anyhow::Result<ExitCode> {
         if !wanted.is_empty() && !wanted.iter().any(|name| name == suite.name) {
             continue;
         }
-        let line = match (suite.run)(&places)? {
-            Outcome::Skipped(why) => format!("{} skipped: {why}", suite.name),
-            Outcome::Ran(report) => {
-                has_failed |= !report.failures.is_empty();
-                show_failures(suite.name, &report);
-                summary(suite.name, &report)
-            }
-        };
-        lines.push(line);
+        has_failed |= !conclude(suite.name, (suite.run)(&places)?, &mut lines);
     }
     println!("{}", lines.join("\n"));
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Shows what failed and adds the closing lines. Answers whether all is well.
+fn conclude(name: &str, outcome: Outcome, lines: &mut Vec<String>) -> bool {
+    match outcome {
+        Outcome::Skipped(why) => {
+            lines.push(format!("{name} skipped: {why}"));
+            true
+        }
+        Outcome::Ran(report) => {
+            show_failures(name, &report);
+            lines.push(summary(name, &report));
+            report.failures.is_empty()
+        }
+        Outcome::Several(ways) => {
+            let all = ways.into_iter().map(|(way, outcome)| (format!("{name}/{way}"), outcome));
+            all.fold(true, |is_well, (way, outcome)| conclude(&way, outcome, lines) && is_well)
+        }
+    }
 }
 
 fn is_suite(name: &str) -> bool {

@@ -14,6 +14,8 @@ pub(crate) enum Outcome {
     Ran(Report),
     /// The data or a tool is not there, and why.
     Skipped(String),
+    /// The suite was run in several ways, each with a line of its own: `suite/name`.
+    Several(Vec<(String, Outcome)>),
 }
 
 /// What a suite found. The last line it prints is `name passed/total`.

@@ -2,11 +2,24 @@
 
 use anyhow::{Result, bail};
 
-use crate::tools;
+use crate::{services, tools};
 
-/// Runs the suites with these names, or all; answers one line per suite.
+/// Those that are run on every store.
+const ON_STORES: [&str; 2] = ["agent", "contract"];
+
+/// Runs the suites with these names, or all; answers one line per suite, or per way
+/// in which it was run.
 pub(crate) fn run(suites: &[String]) -> Result<Vec<String>> {
     let mut command = tools::cargo(["run", "--quiet", "--package", "oxikit-conformance", "--"]);
+    let needs_stores =
+        suites.is_empty() || suites.iter().any(|suite| ON_STORES.contains(&suite.as_str()));
+    // Suites skip PostgreSQL, or fail where nothing may be skipped.
+    let postgres = needs_stores.then(services::postgres);
+    match &postgres {
+        Some(Ok(server)) => services::hand_over(&mut command, server)?,
+        Some(Err(why)) => println!("without PostgreSQL: {why:#}"),
+        None => {}
+    }
     let output = tools::run_and_read(command.args(suites), tools::LONG)?;
     let lines = suite_lines(&output);
     if lines.is_empty() {
