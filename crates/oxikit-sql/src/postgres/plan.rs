@@ -99,7 +99,8 @@ impl Plan {
             Content { has_state: draft.has_state, messages, custom, artifacts, head_bytes };
         Self {
             number: former.map_or(number, |known| known.place.number),
-            revision: former.map_or(0, |known| known.stored.revision.cast_signed()) + 1,
+            // Never used again, also not by a row of this name after a deletion.
+            revision: number,
             former_segment: former
                 .and_then(|known| known.content.messages)
                 .filter(|messages| messages.length > 0)

@@ -129,14 +129,14 @@ async fn changes_that_nobody_announces_are_found_within_two_seconds() {
     let store = store_in(&url, &schema).await;
     let owner = Owner::nobody();
     StreamStore::open(&store, &owner, "stream").await.unwrap();
-    turn(&store, "snapshot").await.unwrap();
+    let revision = turn(&store, "snapshot").await.unwrap().unwrap();
     let heard = async {
         let stream = async {
             store.wait(&owner, "stream", 0).await.unwrap();
             Instant::now()
         };
         let snapshot = async {
-            store.changed(&owner, "snapshot", 1).await.unwrap();
+            store.changed(&owner, "snapshot", revision).await.unwrap();
             Instant::now()
         };
         futures_util::future::join(stream, snapshot).await
@@ -144,7 +144,7 @@ async fn changes_that_nobody_announces_are_found_within_two_seconds() {
     let written = async {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let mut connection = PgConnection::connect(&url).await.unwrap();
-        for change in ["streams SET position = 1", "snapshots SET revision = 2"] {
+        for change in ["streams SET position = 1", "snapshots SET revision = revision + 1"] {
             let change = AssertSqlSafe(format!("UPDATE {schema}.{change}"));
             sqlx::query(change).execute(&mut connection).await.unwrap();
         }
