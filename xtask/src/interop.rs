@@ -3,6 +3,9 @@
 //! A suite starts a server on a free port of the loopback and runs a program of
 //! cases against it, which prints `ok name` or `FAILED name: why` for each.
 
+mod action_http;
+mod agents;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -23,13 +26,18 @@ const START: Duration = Duration::from_secs(30);
 const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-const ACTION_HTTP: [Suite; 3] = [
-    Suite { name: "action-http/js-client", needs: "npm", run: js_client },
-    Suite { name: "action-http/py-client", needs: "python3", run: py_client },
-    Suite { name: "action-http/our-client-on-express", needs: "npm", run: our_client },
-];
+const PROTOCOLS: [&Protocol; 2] = [&action_http::PROTOCOL, &agents::PROTOCOL];
+
+/// Suites around one application.
+struct Protocol {
+    /// A folder of `interop`.
+    name: &'static str,
+    packages: [&'static str; 2],
+    suites: &'static [Suite],
+}
 
 struct Suite {
+    /// The protocol's name, and its own after a slash.
     name: &'static str,
     /// The program without which it cannot be run.
     needs: &'static str,
@@ -38,7 +46,8 @@ struct Suite {
 
 /// Where things are.
 struct Places {
-    /// `interop/action-http`.
+    protocol: &'static str,
+    /// The folder of the protocol.
     sources: PathBuf,
     /// What cargo has built.
     bins: PathBuf,
@@ -54,34 +63,33 @@ struct Score {
 
 /// Runs the suites with these names, or all; answers one line per suite.
 pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
-    let is_wanted = |suite: &Suite| {
+    let is_wanted = |suite: &&Suite| {
         names.is_empty() || names.iter().any(|name| suite.name.starts_with(name.as_str()))
     };
-    let suites: Vec<_> = ACTION_HTTP.iter().filter(|suite| is_wanted(suite)).collect();
-    if suites.is_empty() {
-        bail!("there is no such suite; there is: action-http");
-    }
-    tools::run(&mut tools::cargo(
-        "build --quiet --package oxikit-interop-app --package oxikit-interop-client".split(' '),
-    ))?;
     let target = metadata::target_dir()?;
-    let places = Places {
-        sources: tools::root().join("interop/action-http"),
-        bins: target.join("debug"),
-        scratch: target.join("interop"),
-    };
-    fs::create_dir_all(&places.scratch)?;
     let (mut lines, mut is_whole) = (Vec::new(), true);
-    for suite in suites {
-        if tools::read(Command::new(suite.needs).arg("--version")).is_err() {
-            is_whole &= !tools::is_ci();
-            lines.push(format!("{} skipped: there is no `{}`", suite.name, suite.needs));
+    for protocol in PROTOCOLS {
+        let suites: Vec<_> = protocol.suites.iter().filter(is_wanted).collect();
+        if suites.is_empty() {
             continue;
         }
-        println!("--- {}", suite.name);
-        let score = (suite.run)(&places).with_context(|| suite.name)?;
-        is_whole &= score.failed == 0;
-        lines.push(format!("{} {}/{}", suite.name, score.passed, score.passed + score.failed));
+        let build = ["build", "--quiet", "--package", protocol.packages[0], "--package"];
+        tools::run(tools::cargo(build).arg(protocol.packages[1]))?;
+        let places = Places {
+            protocol: protocol.name,
+            sources: tools::root().join("interop").join(protocol.name),
+            bins: target.join("debug"),
+            scratch: target.join("interop"),
+        };
+        fs::create_dir_all(&places.scratch)?;
+        for suite in suites {
+            let (line, is_good) = suite.run_at(&places)?;
+            is_whole &= is_good;
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() {
+        bail!("there is no such suite; there are: {}", PROTOCOLS.map(|it| it.name).join(", "));
     }
     println!("\n{}", lines.join("\n"));
     if !is_whole {
@@ -90,38 +98,23 @@ pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
+impl Suite {
+    /// Its line, and whether all is well.
+    fn run_at(&self, places: &Places) -> Result<(String, bool)> {
+        if tools::read(Command::new(self.needs).arg("--version")).is_err() {
+            let line = format!("{} skipped: there is no `{}`", self.name, self.needs);
+            return Ok((line, !tools::is_ci()));
+        }
+        println!("--- {}", self.name);
+        let score = (self.run)(places).with_context(|| self.name)?;
+        let line = format!("{} {}/{}", self.name, score.passed, score.passed + score.failed);
+        Ok((line, score.failed == 0))
+    }
+}
+
 /// Whether a suite of these could not be run here.
 pub(crate) fn is_incomplete(lines: &[String]) -> bool {
     lines.iter().any(|line| conformance::is_skipped(line))
-}
-
-fn js_client(places: &Places) -> Result<Score> {
-    install_js(places)?;
-    let app = our_app(places)?;
-    let mut cases = Command::new("node");
-    cases.arg("cases.mjs").arg(&app.url).current_dir(places.sources.join("js"));
-    places.score(&mut cases, "js-client")
-}
-
-fn py_client(places: &Places) -> Result<Score> {
-    let python = install_py(places)?;
-    let app = our_app(places)?;
-    let mut cases = Command::new(python);
-    cases.arg(places.sources.join("py/cases.py")).arg(&app.url);
-    places.score(cases.env("PYTHONDONTWRITEBYTECODE", "1"), "py-client")
-}
-
-fn our_client(places: &Places) -> Result<Score> {
-    install_js(places)?;
-    let mut express = Command::new("node");
-    express.arg("express-app.cjs").current_dir(places.sources.join("js"));
-    let app = places.start(&mut express, "express")?;
-    let mut cases = Command::new(places.bins.join("oxikit-interop-client"));
-    places.score(cases.arg(&app.url), "our-client")
-}
-
-fn our_app(places: &Places) -> Result<Server> {
-    places.start(&mut Command::new(places.bins.join("oxikit-interop-app")), "app")
 }
 
 /// Installs the pinned packages, unless that has been done.
@@ -137,9 +130,10 @@ fn install_js(places: &Places) -> Result<()> {
     tools::run(npm.current_dir(dir))
 }
 
-/// The same for Python; answers the interpreter that has the packages.
+/// The same for Python, where all protocols need the same packages; answers the
+/// interpreter that has them.
 fn install_py(places: &Places) -> Result<PathBuf> {
-    let requirements = places.sources.join("py/requirements.txt");
+    let requirements = places.sources.join("../action-http/py/requirements.txt");
     let venv = places.scratch.join("py");
     let (python, done) = (venv.join("bin/python"), venv.join("installed"));
     if is_newer(&done, &requirements) && python.exists() {
@@ -207,7 +201,7 @@ impl Places {
     }
 
     fn log(&self, name: &str) -> PathBuf {
-        self.scratch.join(format!("{name}.log"))
+        self.scratch.join(format!("{}-{name}.log", self.protocol))
     }
 }
 
