@@ -40,7 +40,7 @@ const WORK: &str = "
     FROM snapshots n
     JOIN sessions s ON s.number = n.session
     LEFT JOIN leases l ON l.owner = s.owner AND l.session = s.id AND l.is_held
-        AND NOT pg_try_advisory_xact_lock(l.instance)
+        AND is_alive(l.instance)
     WHERE n.work IS NOT NULL AND s.agent = $1 AND n.number > $2
     ORDER BY n.number LIMIT $3";
 

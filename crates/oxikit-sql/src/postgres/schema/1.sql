@@ -127,6 +127,19 @@ CREATE TABLE stream_events (
     PRIMARY KEY (stream, sequence)
 );
 
+-- Whether the store of this number is alive: as long as it is, it holds a lock of the
+-- number. The lock is looked for and not tried, as those who try at the same time would
+-- take each other for the store.
+CREATE FUNCTION is_alive(p_instance bigint) RETURNS boolean AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_locks
+        WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+            AND classid = ((p_instance >> 32) & 4294967295)::oid
+            AND objid = (p_instance & 4294967295)::oid
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    )
+$$ LANGUAGE sql;
+
 -- Takes a lease: if it is free, if it is taken by force, if the store that has it is
 -- gone, if the caller has seen it unchanged for so long that it has run out, or if it was
 -- taken by an attempt of the caller's that was never answered. Else answers how it is.
@@ -148,7 +161,7 @@ BEGIN
             CONTINUE WHEN NOT FOUND;
         ELSIF p_by_force OR NOT held.is_held OR held.attempt = ANY (p_unanswered)
             OR (held.fence = p_old_fence AND held.beat = p_old_beat)
-            OR pg_try_advisory_xact_lock(held.instance)
+            OR NOT is_alive(held.instance)
         THEN
             UPDATE leases AS old SET
                 fence = nextval('fences'), beat = 0, ttl_ms = p_ttl_ms, instance = p_instance,

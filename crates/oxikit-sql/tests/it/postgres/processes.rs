@@ -48,6 +48,23 @@ async fn a_killed_process_holds_no_lease_and_its_work_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_leases_of_a_store_that_is_gone_are_free_at_the_same_time() {
+    let Some(url) = url() else { return };
+    let (schema, owner) = (schema(), Owner::nobody());
+    let (gone, store) = (store_in(&url, &schema).await, store_in(&url, &schema).await);
+    let sessions: Vec<_> = (0..64).map(|number| format!("session {number}")).collect();
+    for session in sessions.iter().map(String::as_str).chain(["session"]) {
+        gone.lease(&owner, session, LONG).await.unwrap();
+    }
+    drop(gone);
+    wait_for_lease(&store).await.unwrap();
+    let leases = sessions.iter().map(|session| store.lease(&owner, session, LONG));
+    let leases = futures_util::future::join_all(leases).await;
+    let refused: Vec<_> = leases.iter().filter(|lease| lease.is_err()).collect();
+    assert!(refused.is_empty(), "{} of {}", refused.len(), leases.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_holder_is_fenced_when_it_wakes() {
     let Some(url) = url() else { return };
     let schema = schema();
