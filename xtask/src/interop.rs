@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const START: Duration = Duration::from_secs(30);
 
 /// Where a program would send what is meant for the loopback.
-const PROXIES: [&str; 6] =
+pub(crate) const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
 const PROTOCOLS: [&Protocol; 2] = [&action_http::PROTOCOL, &agents::PROTOCOL];

@@ -5,6 +5,7 @@
 mod bench;
 mod build_time;
 mod conformance;
+mod crash;
 mod examples;
 mod interop;
 mod invariants;
@@ -30,6 +31,10 @@ The chores of this repository.
         The published conformance data against this code.
   cargo xtask interop [suite…]
         This code against the official clients and servers.
+  cargo xtask crash sessions [--long] [--sqlite | --postgres] [trial…]
+        Servers that are killed in the middle of their turns, and raced by their
+        writers: what was acknowledged must be in the store. --long kills 50 times,
+        and freezes a server too. OXIKIT_SEED repeats a run.
   cargo xtask bench [core] [scenario…]
         What things cost, in CPU, each beside its floor and its aim.
   cargo xtask bench http [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]
@@ -50,8 +55,17 @@ The chores of this repository.
 Under CI=true nothing may be skipped. CARGO_TARGET_DIR is honoured.";
 
 /// The names that the README may tell people to type.
-pub(crate) const COMMANDS: [&str; 8] =
-    ["test", "conformance", "interop", "bench", "postgres", "invariants", "licences", "build-time"];
+pub(crate) const COMMANDS: [&str; 9] = [
+    "test",
+    "conformance",
+    "interop",
+    "crash",
+    "bench",
+    "postgres",
+    "invariants",
+    "licences",
+    "build-time",
+];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -77,6 +91,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         "test" => return test::run(rest),
         "conformance" => conformance::run(rest).map(drop)?,
         "interop" => interop::run(rest).map(drop)?,
+        "crash" => crash::run(rest).map(drop)?,
         "bench" => bench::run(rest)?,
         "postgres" => services::run(rest)?,
         "invariants" => invariants::run().map(print)?,

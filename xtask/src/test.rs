@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    conformance, examples, interop, invariants, licences, metadata, papers, services, tools,
+    conformance, crash, examples, interop, invariants, licences, metadata, papers, services, tools,
 };
 
 /// One thing that must hold.
@@ -29,7 +29,7 @@ enum Verdict {
 use Verdict::{Passed, Skipped};
 
 /// Cheap ones first, so that a small slip is known within seconds.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step::gate("lock-file", lock_file),
     Step::quick("fmt", fmt),
     Step::quick("papers", || papers::run().map(Passed)),
@@ -42,6 +42,7 @@ const STEPS: [Step; 13] = [
     Step::slow("docs", docs),
     Step::slow("conformance", conformance_suites),
     Step::slow("interop", interop_suites),
+    Step::slow("crash", crash_sessions),
     Step::slow("examples", || examples::run().map(Passed)),
 ];
 
@@ -229,6 +230,12 @@ fn interop_suites() -> Result<Verdict> {
     let suites = interop::run(&[])?;
     let summary = suites.join(", ");
     Ok(if interop::is_incomplete(&suites) { Skipped(summary) } else { Passed(summary) })
+}
+
+fn crash_sessions() -> Result<Verdict> {
+    let trials = crash::run(&["sessions".to_owned()])?;
+    let summary = trials.join(", ");
+    Ok(if crash::is_incomplete(&trials) { Skipped(summary) } else { Passed(summary) })
 }
 
 fn cargo(args: &str) -> Result<Verdict> {

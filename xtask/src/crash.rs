@@ -1,0 +1,188 @@
+//! `cargo xtask crash`: real servers are killed, raced and frozen, and what their
+//! clients saw is compared with what the store holds.
+
+mod frozen;
+mod kills;
+mod planted;
+mod programs;
+mod writers;
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::services::{self, Postgres};
+use crate::tools;
+use programs::Programs;
+
+/// A run prints its seed; this takes it back.
+const SEED: &str = "OXIKIT_SEED";
+
+/// One thing that is done to the servers.
+struct Trial {
+    name: &'static str,
+    /// Only if asked for, by name or by `--long`.
+    is_long: bool,
+    /// The only store on which it can be done.
+    only: Option<&'static str>,
+    /// Answers its figures.
+    run: fn(&Setting, &mut fastrand::Rng) -> Result<String>,
+}
+
+const TRIALS: [Trial; 4] = [
+    Trial { name: "kills", is_long: false, only: None, run: kills::run },
+    Trial { name: "writers", is_long: false, only: None, run: writers::run },
+    Trial { name: "planted", is_long: false, only: Some("sqlite"), run: planted::run },
+    Trial { name: "frozen", is_long: true, only: None, run: frozen::run },
+];
+
+/// A store, and how hard it is tried.
+struct Setting {
+    name: &'static str,
+    programs: Programs,
+    /// What the programs open.
+    store: String,
+    /// So many turns go on when the server is killed.
+    clients: usize,
+    /// So often it is killed.
+    cycles: u32,
+}
+
+/// What is asked for on the command line.
+struct Plan {
+    is_long: bool,
+    /// The only store that is wanted.
+    only: Option<&'static str>,
+    /// The only trials that are wanted; all, if none is named.
+    trials: Vec<String>,
+}
+
+/// Runs the trials; answers one line each.
+pub(crate) fn run(args: &[String]) -> Result<Vec<String>> {
+    let plan = Plan::of(args)?;
+    let seed = match std::env::var(SEED) {
+        Ok(seed) => seed.parse().with_context(|| format!("{SEED} takes a number"))?,
+        Err(_) => fastrand::u64(..),
+    };
+    println!("the seed is {seed}; {SEED}={seed} kills at the same times again");
+    let (mut lines, mut is_good) = (Vec::new(), true);
+    if plan.wants("sqlite") {
+        let programs = Programs::build("sqlite")?;
+        let store = programs.path("sessions.db").to_string_lossy().into_owned();
+        let setting = plan.setting("sqlite", programs, store, 250);
+        is_good &= plan.try_all(&setting, seed, &mut lines);
+    }
+    if plan.wants("postgres") {
+        match services::postgres() {
+            Ok(server) => {
+                let setting = plan.on_postgres(&server)?;
+                is_good &= plan.try_all(&setting, seed, &mut lines);
+            }
+            Err(why) => {
+                is_good &= !tools::is_ci();
+                lines.push(format!("postgres skipped: {why:#}"));
+            }
+        }
+    }
+    println!("\n{}", lines.join("\n"));
+    if !is_good {
+        bail!("{}; the seed is {seed}", lines.join(", "));
+    }
+    Ok(lines)
+}
+
+/// Whether a store could not be tried here.
+pub(crate) fn is_incomplete(lines: &[String]) -> bool {
+    lines.iter().any(|line| line.starts_with("postgres skipped"))
+}
+
+impl Plan {
+    fn of(args: &[String]) -> Result<Self> {
+        let mut plan = Self { is_long: false, only: None, trials: Vec::new() };
+        let Some(("sessions", options)) =
+            args.split_first().map(|(subject, options)| (subject.as_str(), options))
+        else {
+            bail!("say what to crash; there is: sessions");
+        };
+        for option in options {
+            match option.as_str() {
+                "--long" => plan.is_long = true,
+                "--sqlite" => plan.only = Some("sqlite"),
+                "--postgres" => plan.only = Some("postgres"),
+                name if TRIALS.iter().any(|trial| trial.name == name) => {
+                    plan.trials.push(name.to_owned());
+                }
+                other => {
+                    let names = TRIALS.map(|trial| trial.name).join(", ");
+                    bail!("there is no `{other}`; there are --long, --sqlite, --postgres, {names}");
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    fn wants(&self, store: &str) -> bool {
+        self.only.is_none_or(|only| only == store)
+    }
+
+    fn wants_trial(&self, trial: &Trial, store: &str) -> bool {
+        let is_named = self.trials.iter().any(|name| name == trial.name);
+        let is_usual = self.trials.is_empty() && (self.is_long || !trial.is_long);
+        (is_named || is_usual) && trial.only.is_none_or(|only| only == store)
+    }
+
+    fn setting(
+        &self,
+        name: &'static str,
+        programs: Programs,
+        store: String,
+        clients: usize,
+    ) -> Setting {
+        let cycles = if self.is_long { 50 } else { 5 };
+        Setting { name, programs, store, clients, cycles }
+    }
+
+    fn on_postgres(&self, server: &Postgres) -> Result<Setting> {
+        let programs = Programs::build("postgres")?;
+        Ok(self.setting("postgres", programs, server.url().to_owned(), 1000))
+    }
+
+    /// Says whether all went well.
+    fn try_all(&self, setting: &Setting, seed: u64, lines: &mut Vec<String>) -> bool {
+        let mut is_good = true;
+        for trial in TRIALS.iter().filter(|trial| self.wants_trial(trial, setting.name)) {
+            let name = format!("{} {}", setting.name, trial.name);
+            println!("--- {name}");
+            let began = Instant::now();
+            // One for each: a trial by itself goes as it did among the others.
+            let result = (trial.run)(setting, &mut fastrand::Rng::with_seed(seed));
+            is_good &= result.is_ok();
+            let what = result.unwrap_or_else(|error| format!("FAILED: {error:#}"));
+            lines.push(format!("{name}: {what} ({:.0} s)", began.elapsed().as_secs_f64()));
+        }
+        is_good
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_says_what_and_where() {
+        let plan =
+            |line: &str| Plan::of(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let both = plan("sessions").unwrap();
+        assert!(both.wants("sqlite") && both.wants("postgres") && !both.is_long);
+        let one = plan("sessions --long --postgres").unwrap();
+        assert!(!one.wants("sqlite") && one.wants("postgres") && one.is_long);
+        let trials = |plan: &Plan, store| {
+            let wanted = TRIALS.iter().filter(|trial| plan.wants_trial(trial, store));
+            wanted.map(|trial| trial.name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(trials(&both, "sqlite"), "kills writers planted");
+        assert_eq!(trials(&one, "postgres"), "kills writers frozen");
+        assert_eq!(trials(&plan("sessions frozen").unwrap(), "sqlite"), "frozen");
+        assert!(plan("").is_err() && plan("streams").is_err() && plan("sessions --all").is_err());
+    }
+}

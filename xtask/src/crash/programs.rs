@@ -1,0 +1,246 @@
+//! The programs of a crash test as processes: a server, clients, the checker.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{interop, metadata, tools};
+
+/// A store opens within a second, on a busy machine within a few.
+const START: Duration = Duration::from_secs(30);
+
+/// As many open files as the system allows: a thousand clients are a thousand sockets.
+const SCRIPT: &str = r#"ulimit -n "$(ulimit -Hn)"; exec "$@""#;
+
+/// Where the programs are, and the folder that they write to.
+pub(super) struct Programs {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// Builds them. The folder of this name is emptied.
+    pub(super) fn build(name: &str) -> Result<Self> {
+        tools::run(&mut tools::cargo("build --quiet --package oxikit-crash".split(' ')))?;
+        let target = metadata::target_dir()?;
+        let folder = target.join("crash").join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        Ok(Self { program: target.join("debug/oxikit-crash"), folder })
+    }
+
+    pub(super) fn path(&self, file: &str) -> PathBuf {
+        self.folder.join(file)
+    }
+
+    /// Starts a server and waits until it listens.
+    pub(super) fn serve(&self, store: &str, port: u16, options: &[&str]) -> Result<Server> {
+        let mut command = self.command("server")?;
+        command.args(["--store", store, "--port", &port.to_string()]).args(options);
+        let process = Process::start(&mut command)?;
+        let line = process.line(START).with_context(|| {
+            format!("the server did not start; see {}", self.path("server.log").display())
+        })?;
+        let url =
+            line.strip_prefix("listening on ").with_context(|| format!("it said {line:?}"))?;
+        Ok(Server { url: url.to_owned(), process })
+    }
+
+    /// Starts clients that talk to these servers in sessions named like this.
+    pub(super) fn talk(
+        &self,
+        name: &str,
+        sessions: &str,
+        clients: usize,
+        servers: &[&Server],
+        options: &[&str],
+    ) -> Result<Clients> {
+        let urls: Vec<_> = servers.iter().map(|server| &*server.url).collect();
+        let mut command = self.command("clients")?;
+        command.args(["--name", name, "--sessions", sessions, "--clients", &clients.to_string()]);
+        command.args(["--urls", &urls.join(",")]).args(options);
+        command.arg("--log").arg(self.seen(name));
+        Ok(Clients(Process::start(&mut command)?))
+    }
+
+    /// Compares what these clients saw with the store.
+    pub(super) fn check(&self, store: &str, names: &[&str]) -> Result<Findings> {
+        let logs: Vec<_> = names.iter().map(|name| self.seen(name)).collect();
+        let logs: Vec<_> = logs.iter().map(|log| log.to_string_lossy()).collect();
+        let mut command = self.command("check")?;
+        command.args(["--store", store, "--log", &logs.join(",")]).stderr(Stdio::inherit());
+        let output = command.stdin(Stdio::null()).output()?;
+        let findings = Findings::read(&String::from_utf8_lossy(&output.stdout))?;
+        if findings.is_good() != output.status.success() {
+            bail!("the checker says {findings}, but ended with {}", output.status);
+        }
+        Ok(findings)
+    }
+
+    /// How many turns these clients have seen acknowledged so far.
+    pub(super) fn count_seen(&self, name: &str) -> Result<usize> {
+        Ok(fs::read_to_string(self.seen(name))?.lines().count())
+    }
+
+    fn seen(&self, name: &str) -> PathBuf {
+        self.path(&format!("{name}.seen"))
+    }
+
+    /// One of the programs, its complaints in a file.
+    fn command(&self, name: &str) -> Result<Command> {
+        let log = self.path(&format!("{name}.log"));
+        let mut command = Command::new("sh");
+        command.args(["-c", SCRIPT, "crash"]).arg(&self.program).arg(name);
+        for proxy in interop::PROXIES {
+            command.env_remove(proxy);
+        }
+        command.stderr(File::options().create(true).append(true).open(log)?);
+        Ok(command)
+    }
+}
+
+/// A port that is free, and that the system gives to nobody who does not ask for it:
+/// else a client that dials a dead server might get its port, and reach itself.
+pub(super) fn free_port(rng: &mut fastrand::Rng) -> Result<u16> {
+    (0..100)
+        .map(|_| rng.u16(20_000..32_000))
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .context("no port is free")
+}
+
+/// A process with whom lines are exchanged. It is killed when this is dropped, and
+/// ends by itself when we are gone.
+struct Process {
+    child: Child,
+    orders: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Process {
+    fn start(command: &mut Command) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start a program of the crash test")?;
+        let stdout = child.stdout.take().context("stdout is piped")?;
+        let orders = child.stdin.take();
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            // Read to its end, so that it never waits for us.
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                _ = sender.send(line);
+            }
+        });
+        Ok(Self { child, orders, lines })
+    }
+
+    fn line(&self, limit: Duration) -> Result<String> {
+        Ok(self.lines.recv_timeout(limit)?)
+    }
+
+    fn signal(&self, signal: &str) -> Result<()> {
+        tools::read(Command::new("kill").args([signal, &self.child.id().to_string()])).map(drop)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself. This is SIGKILL.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// A server. Dropping it kills it.
+pub(super) struct Server {
+    url: String,
+    process: Process,
+}
+
+impl Server {
+    /// SIGKILL; answers when it is gone.
+    pub(super) fn kill(self) {
+        drop(self);
+    }
+
+    /// Stops it where it is.
+    pub(super) fn freeze(&self) -> Result<()> {
+        self.process.signal("-STOP")
+    }
+
+    pub(super) fn thaw(&self) -> Result<()> {
+        self.process.signal("-CONT")
+    }
+}
+
+/// A process of clients.
+pub(super) struct Clients(Process);
+
+impl Clients {
+    /// Tells them what has happened to their server.
+    pub(super) fn tell(&mut self, what: &str) -> Result<()> {
+        let orders = self.0.orders.as_mut().context("they have been stopped")?;
+        Ok(writeln!(orders, "{what}")?)
+    }
+
+    /// The next thing that they tell: how many turns are under way, or that all have
+    /// gone on, or how it went.
+    pub(super) fn answer(&self, limit: Duration) -> Result<Value> {
+        let line = self.0.line(limit).context("not every client went on in time")?;
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// Waits until they have had all their turns; answers how it went.
+    pub(super) fn end(self, limit: Duration) -> Result<Value> {
+        self.answer(limit)
+    }
+
+    pub(super) fn stop(mut self, limit: Duration) -> Result<Value> {
+        self.tell("stop")?;
+        self.end(limit)
+    }
+}
+
+/// What the checker has found.
+pub(super) struct Findings(Value);
+
+impl Findings {
+    fn read(output: &str) -> Result<Self> {
+        let line = output.lines().last().context("the checker said nothing")?;
+        Ok(Self(serde_json::from_str(line)?))
+    }
+
+    pub(super) fn count(&self, what: &str) -> u64 {
+        self.0[what].as_u64().unwrap_or_default()
+    }
+
+    pub(super) fn is_good(&self) -> bool {
+        let faults = ["lost", "unreadable", "mixed"].map(|what| self.count(what));
+        self.count("acknowledged") > 0 && faults == [0, 0, 0]
+    }
+
+    /// Itself, if nothing is wrong.
+    pub(super) fn good(self) -> Result<Self> {
+        if !self.is_good() {
+            bail!("{self}");
+        }
+        Ok(self)
+    }
+}
+
+impl std::fmt::Display for Findings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<_> = ["acknowledged", "lost", "unreadable", "mixed"]
+            .iter()
+            .map(|what| format!("{what} {}", self.count(what)))
+            .collect();
+        f.write_str(&parts.join(", "))
+    }
+}
