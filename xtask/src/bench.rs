@@ -5,6 +5,10 @@ mod goals;
 mod http;
 mod peers;
 mod report;
+mod runner;
+mod scenario;
+mod sessions;
+mod stores;
 
 use anyhow::{Result, bail};
 
@@ -15,9 +19,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.split_first() {
         None => core(&[]),
         Some((suite, scenarios)) if suite == "core" => core(scenarios),
-        Some((suite, options)) if suite == "http" => http::run(options),
+        Some((suite, options)) if suite == "http" => runner::run(&http::SUITE, options),
+        Some((suite, options)) if suite == "sessions" => runner::run(&sessions::SUITE, options),
         Some((suite, _)) => {
-            bail!("there is no benchmark suite `{suite}`; there are `core`, `http`")
+            bail!("there is no benchmark suite `{suite}`; there are `core`, `http`, `sessions`")
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The program that the benchmarks drive: it serves the floor's routes on oxikit,
 //! with all that oxikit does switched on.
 
+mod chat;
+mod fill;
+
 use oxikit::prelude::*;
 use oxikit_serve::Server;
 
@@ -29,7 +32,14 @@ fn main() -> anyhow::Result<()> {
         std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(2);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
-    runtime.block_on(serve())
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match &args[..] {
+        [] => runtime.block_on(serve()),
+        [command, store, sessions] if command == "fill" => {
+            runtime.block_on(fill::fill(store, sessions.parse()?))
+        }
+        _ => anyhow::bail!("usage: oxikit-bench [fill <store> <sessions>]"),
+    }
 }
 
 async fn serve() -> anyhow::Result<()> {
@@ -52,7 +62,8 @@ async fn serve() -> anyhow::Result<()> {
         }
         Ok(())
     });
-    Ok(Server::new(&ai).serve().await?)
+    chat::define(&ai, std::env::var("STORE").ok().as_deref()).await?;
+    Ok(Server::new(&ai).agents_api().serve().await?)
 }
 
 /// Counts; paced, each chunk comes in its own turn of the event loop, as the

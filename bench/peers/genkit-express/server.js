@@ -1,6 +1,6 @@
-// Genkit JS served by @genkit-ai/express: the peer for flows over the action HTTP protocol.
+// Genkit JS served by @genkit-ai/express: the peer for flows and agents over the action HTTP protocol.
 // CommonJS on purpose: as an ES module the express package masks every error.
-const { genkit, z } = require('genkit');
+const { genkit, z, InMemorySessionStore } = require('genkit/beta');
 const { logger } = require('genkit/logging');
 const { expressHandler } = require('@genkit-ai/express');
 const express = require('express');
@@ -8,6 +8,17 @@ const express = require('express');
 logger.setLogLevel('error');
 const ai = genkit({ promptDir: null });
 const tick = () => new Promise((r) => setImmediate(r));
+
+ai.defineModel({ name: 'local/twenty', apiVersion: 'v2' }, async (_, { sendChunk }) => {
+  let text = '';
+  for (let i = 0; i < 20; i++) {
+    const piece = `word${i} `;
+    text += piece;
+    sendChunk({ content: [{ text: piece }] });
+    await null;
+  }
+  return { finishReason: 'stop', message: { role: 'model', content: [{ text }] } };
+});
 
 const echo = ai.defineFlow({ name: 'echo', inputSchema: z.any(), outputSchema: z.any() }, async (x) => x);
 const count = ai.defineFlow(
@@ -25,10 +36,13 @@ const hang = ai.defineFlow({ name: 'hang', inputSchema: z.any(), outputSchema: z
   await new Promise((r) => setTimeout(r, 900000));
 });
 
+const chat = ai.defineAgent({ name: 'chat', model: 'local/twenty', store: new InMemorySessionStore() });
+
 const app = express();
 app.use(express.json({ limit: '32mb' }));
 app.get('/health', (_, res) => res.send('OK'));
 app.post('/echo', expressHandler(echo));
 app.post('/count', expressHandler(count));
 app.post('/hang', expressHandler(hang));
+app.post('/chat', expressHandler(chat));
 app.listen(+(process.env.PORT || 3510), '127.0.0.1');

@@ -8,13 +8,11 @@ use serde_json::Value;
 
 use super::chart;
 use super::goals::Verdict;
-use super::http::Figure;
 use super::peers::Peer;
+use super::scenario::Figure;
 use crate::tools;
 
 const PAGE: &str = "docs/benchmarks.md";
-const PICTURE: &str = "docs/bench-http.svg";
-const BEGIN: &str = "<!-- written by `cargo xtask bench http --docs` -->\n";
 const END: &str = "<!-- end of what is written -->";
 
 /// What was measured, figure by figure.
@@ -119,7 +117,7 @@ impl Row {
         cells.into_iter().map(|cell| cell.unwrap_or_default()).collect()
     }
 
-    /// Such as `http/echo-c16 14.2 µs, 84 % of floor, 19 × Genkit JS (must 70 %, 14 ×) ok`.
+    /// Such as `echo-c16 14.2 µs, 84 % of floor, 19 × Genkit JS (must 70 %, 14 ×) ok`.
     fn line(&self) -> String {
         let unit = self.figure.unit;
         let figure = self.of(Peer::Oxikit).map_or("nothing".to_owned(), number);
@@ -135,18 +133,15 @@ impl Row {
             goals.map(|(word, goal)| format!("{word} {}", goal.words(unit))).collect();
         let goals =
             if goals.is_empty() { String::new() } else { format!(" ({})", goals.join("; ")) };
-        let line = format!(
-            "http/{} {}{goals} {}",
-            self.figure.name,
-            parts.join(", "),
-            self.verdict.word()
-        );
+        let line =
+            format!("{} {}{goals} {}", self.figure.name, parts.join(", "), self.verdict.word());
         line.trim_end().to_owned()
     }
 }
 
 /// All figures of a run.
 pub(super) struct Report {
+    suite: &'static str,
     rows: Vec<Row>,
     skipped: Vec<(Peer, String)>,
     rounds: usize,
@@ -170,6 +165,7 @@ const HEAD: [&str; 13] = [
 
 impl Report {
     pub(super) fn new(
+        suite: &'static str,
         figures: Vec<&'static Figure>,
         samples: Samples,
         skipped: Vec<(Peer, String)>,
@@ -178,7 +174,7 @@ impl Report {
         let rows = figures.into_iter().map(|figure| Row::new(figure, &samples));
         // An earlier run may have left a scenario out.
         let rows = rows.filter(|row| !(row.medians.is_empty() && row.errors.is_empty())).collect();
-        Self { rows, skipped, rounds }
+        Self { suite, rows, skipped, rounds }
     }
 
     fn table(&self) -> Vec<Vec<String>> {
@@ -202,14 +198,14 @@ impl Report {
         }
         println!();
         for (peer, why) in &self.skipped {
-            println!("http: {} skipped: {why}", peer.name());
+            println!("{}: {} skipped: {why}", self.suite, peer.name());
         }
         for row in &self.rows {
-            println!("{}", row.line());
+            println!("{}/{}", self.suite, row.line());
         }
         let bound = self.rows.iter().filter(|row| !row.figure.must.is_none());
         let met = bound.clone().filter(|row| matches!(row.verdict, Verdict::Aim | Verdict::Must));
-        println!("http {}/{} musts met", met.count(), bound.count());
+        println!("{} {}/{} musts met", self.suite, met.count(), bound.count());
     }
 
     /// Fails when a *must* is missed or a request failed.
@@ -230,11 +226,12 @@ impl Report {
     pub(super) fn write_docs(&self) -> Result<()> {
         let path = tools::root().join(PAGE);
         let page = std::fs::read_to_string(&path)?;
-        let (before, rest) = page.split_once(BEGIN).context("the page has lost its marks")?;
+        let begin = format!("<!-- written by `cargo xtask bench {} --docs` -->\n", self.suite);
+        let (before, rest) = page.split_once(&begin).context("the page has lost its marks")?;
         let (_, after) = rest.split_once(END).context("the page has lost its marks")?;
         let date = tools::read(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
         let date = date.trim();
-        let mut text = format!("{before}{BEGIN}\nMedians of {} rounds, {date}.", self.rounds);
+        let mut text = format!("{before}{begin}\nMedians of {} rounds, {date}.", self.rounds);
         for (peer, why) in &self.skipped {
             text += &format!(" {} was skipped: {why}.", peer.name());
         }
@@ -250,7 +247,10 @@ impl Report {
             }
         }
         std::fs::write(path, format!("{text}\n{END}{after}"))?;
-        std::fs::write(tools::root().join(PICTURE), chart::draw(&self.rows, date))?;
+        std::fs::write(
+            tools::root().join(format!("docs/bench-{}.svg", self.suite)),
+            chart::draw(&self.rows, date),
+        )?;
         Ok(())
     }
 }
@@ -294,7 +294,7 @@ mod tests {
         samples.add(&FIGURES, Peer::GenkitJs, &json!({"cpu": 300.0}));
         assert_eq!(
             Row::new(&FIGURES[0], &samples).line(),
-            "http/echo 15.0 µs, 80 % of floor, 20.0 × Genkit JS (must 70 %, 14 ×) ok"
+            "echo 15.0 µs, 80 % of floor, 20.0 × Genkit JS (must 70 %, 14 ×) ok"
         );
         samples.add(&FIGURES, Peer::Oxikit, &json!({"failed": "it hung"}));
         let row = Row::new(&FIGURES[0], &samples);

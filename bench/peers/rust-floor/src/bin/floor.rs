@@ -5,12 +5,17 @@
 //! `PORT` (3500) of 127.0.0.1; `THREADS` (2); `BARE=1` puts hyper with small
 //! buffers in place of `axum::serve`.
 
-use std::{convert::Infallible, time::Duration};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::{
     Router,
     body::Body,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, State},
     http::header,
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -38,6 +43,7 @@ async fn serve() {
         .route("/echo-raw", post(echo_raw))
         .route("/count", post(count))
         .route("/hang", post(hang))
+        .route("/chat", post(chat).with_state(Sessions::default()))
         .layer(DefaultBodyLimit::max(32 << 20));
     let port = std::env::var("PORT").unwrap_or_else(|_| "3500".into());
     let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await.expect("bind");
@@ -180,6 +186,85 @@ async fn hang() -> Response {
             _ = tokio::time::sleep(Duration::from_secs(900)) => {}
             _ = tx.closed() => {}
         }
+    });
+    sse(channel_body(rx))
+}
+
+type Sessions = Arc<Mutex<HashMap<String, Vec<Arc<Msg>>>>>;
+#[derive(Serialize, Deserialize)]
+struct Part {
+    text: String,
+}
+#[derive(Serialize, Deserialize)]
+struct Msg {
+    role: String,
+    content: Vec<Part>,
+}
+#[derive(Deserialize)]
+struct ChatIn {
+    data: ChatData,
+    #[serde(default)]
+    init: ChatInit,
+}
+#[derive(Deserialize)]
+struct ChatData {
+    message: Msg,
+}
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct ChatInit {
+    session_id: Option<String>,
+}
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum ChatChunk<'a> {
+    ModelChunk {
+        role: &'a str,
+        index: u32,
+        content: [&'a Part; 1],
+    },
+    #[serde(rename_all = "camelCase")]
+    TurnEnd {
+        snapshot_id: &'a str,
+        finish_reason: &'a str,
+    },
+}
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChatOut<'a> {
+    session_id: &'a str,
+    message: &'a Msg,
+    finish_reason: &'a str,
+    snapshot_id: &'a str,
+}
+/// A turn of an agent: load, add, twenty pieces of a model, keep, end, result. Messages
+/// are shared between the session and its snapshots.
+async fn chat(State(sessions): State<Sessions>, body: Bytes) -> Response {
+    let Ok(ChatIn { data, init }) = serde_json::from_slice(&body) else { return bad() };
+    let (tx, rx) = mpsc::channel(64);
+    tokio::spawn(async move {
+        let session = init.session_id.unwrap_or_else(|| hex(32));
+        let mut messages =
+            sessions.lock().expect("no panic").get(&session).cloned().unwrap_or_default();
+        messages.push(Arc::new(data.message));
+        let mut text = String::new();
+        for i in 0..20 {
+            let piece = Part { text: format!("word{i} ") };
+            text.push_str(&piece.text);
+            let chunk = ChatChunk::ModelChunk { role: "model", index: 0, content: [&piece] };
+            if tx.send(block("message", &chunk)).await.is_err() {
+                return;
+            }
+        }
+        let reply = Arc::new(Msg { role: "model".into(), content: vec![Part { text }] });
+        messages.push(reply.clone());
+        let snapshot = hex(32);
+        sessions.lock().expect("no panic").insert(session.clone(), messages);
+        let end = ChatChunk::TurnEnd { snapshot_id: &snapshot, finish_reason: "stop" };
+        let _ = tx.send(block("message", &end)).await;
+        let (session_id, snapshot_id) = (&*session, &*snapshot);
+        let out = ChatOut { session_id, message: &reply, finish_reason: "stop", snapshot_id };
+        let _ = tx.send(block("result", &out)).await;
     });
     sse(channel_body(rx))
 }

@@ -3,6 +3,8 @@
 //!   load unary  URL  [-c conns] [-n requests] [-b body | --get] [-H 'k: v']… [--pid P]…
 //!   load stream URL  same, reads streams to their end, counts blocks
 //!   load idle   URL  [-c conns] [--secs s]    holds streams that say nothing
+//!   load chat   URL  [-c sessions] [-n turns]   conversations that grow: what a turn costs around
+//!               the 10th and the last
 //!   load stall  URL  [-c conns] [--secs s]    reads the head of a long stream, then no more
 //!   load start  URL  [-b body | --get] -- cmd…   time from exec to the first 200, memory, then stops it
 //!
@@ -74,6 +76,7 @@ fn main() {
     let out = rt.block_on(async {
         match o.cmd.as_str() {
             "unary" | "stream" => http(o).await,
+            "chat" => chat(o).await,
             "idle" => idle(o).await,
             "stall" => stall(o).await,
             "start" => start(o).await,
@@ -181,7 +184,7 @@ fn request(o: &Opt, body: &str) -> Vec<u8> {
     if o.get {
         return (h + "\r\n").into_bytes();
     }
-    if ["stream", "idle", "stall"].contains(&o.cmd.as_str()) {
+    if ["stream", "chat", "idle", "stall"].contains(&o.cmd.as_str()) {
         h += "accept: text/event-stream\r\n";
     }
     h += &format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
@@ -398,6 +401,85 @@ async fn http(o: Opt) -> Value {
         out["cpu_us_per_chunk"] = r(out["cpu_s"].as_f64().unwrap_or(0.0) * 1e6 / blocks.max(1.0));
     }
     out
+}
+
+// ---- conversations ------------------------------------------------------------------------------------
+
+/// So many turns are measured around the 10th and before the last.
+const WINDOW: u64 = 10;
+
+struct Talk {
+    conn: TcpStream,
+    buf: BytesMut,
+    req: Vec<u8>,
+}
+/// All sessions at the same time, each turn after turn.
+async fn turns(talks: Vec<Talk>, count: u64) -> io::Result<Vec<Talk>> {
+    let tasks: Vec<_> = talks
+        .into_iter()
+        .map(|mut t| {
+            tokio::spawn(async move {
+                for _ in 0..count {
+                    let x = timeout(
+                        Duration::from_secs(60),
+                        exchange(&mut t.conn, &mut t.buf, &t.req, false),
+                    );
+                    let x = x.await??;
+                    if x.status != 200 || x.failed {
+                        return Err(io::Error::other(format!("status {}", x.status)));
+                    }
+                }
+                Ok(t)
+            })
+        })
+        .collect();
+    let mut talks = Vec::new();
+    for t in tasks {
+        talks.push(t.await.map_err(io::Error::other)??);
+    }
+    Ok(talks)
+}
+/// CPU and bytes written to the disk of a turn, while these turns are taken.
+async fn window(o: &Opt, talks: Vec<Talk>) -> io::Result<(Vec<Talk>, f64, f64)> {
+    let requests = (talks.len() as u64 * WINDOW) as f64;
+    let cpu = || o.pids.iter().map(|p| cpu_s(*p)).sum::<f64>();
+    let written = || o.pids.iter().map(|p| written_bytes(*p)).sum::<f64>();
+    let before = (cpu(), written());
+    let talks = turns(talks, WINDOW).await?;
+    // What is written behind the answer belongs to it too.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    Ok((talks, (cpu() - before.0) * 1e6 / requests, (written() - before.1) / requests))
+}
+fn written_bytes(pid: u32) -> f64 {
+    let io = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let line = io.lines().find_map(|l| l.strip_prefix("write_bytes: ")?.parse().ok());
+    line.unwrap_or(0.0)
+}
+async fn chat(o: Opt) -> Value {
+    match conversations(&o).await {
+        Ok(out) => out,
+        Err(e) => json!({"cmd":"chat","failed":e.to_string()}),
+    }
+}
+async fn conversations(o: &Opt) -> io::Result<Value> {
+    let run = fastrand::u64(..);
+    let mut talks = Vec::new();
+    for i in 0..o.c {
+        let body = format!(
+            r#"{{"data":{{"message":{{"role":"user","content":[{{"text":"what is this about?"}}]}}}},"init":{{"sessionId":"talk-{run:x}-{i}"}}}}"#
+        );
+        talks.push(Talk { conn: connect(o).await?, buf: BytesMut::new(), req: request(o, &body) });
+    }
+    let memory = || o.pids.iter().map(|p| mem_mb(*p, "VmRSS")).sum::<f64>();
+    let talks = turns(talks, 5).await?;
+    let (talks, cpu_10, bytes_10) = window(o, talks).await?;
+    let (early, at) = (memory(), 5 + WINDOW);
+    let talks = turns(talks, o.n.saturating_sub(at + WINDOW)).await?;
+    let (_talks, cpu_last, bytes_last) = window(o, talks).await?;
+    let messages = (o.n - at) as f64 * 2.0 * o.c as f64;
+    Ok(json!({"cmd":"chat","sessions":o.c,"turns":o.n,"cpu_us_turn_10":r(cpu_10),"cpu_us_last":r(cpu_last),
+        "times_turn_10":r(cpu_last / cpu_10.max(0.001)),"bytes_turn_10":r(bytes_10),"bytes_last":r(bytes_last),
+        "kb_per_message":r((memory() - early) * 1024.0 / messages.max(1.0)),"rss_mb":r(memory())}))
 }
 
 // ---- idle connections ---------------------------------------------------------------------------------

@@ -1,0 +1,287 @@
+//! Runs a suite: all peers in turns, with the same requests.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::peers::{self, Peer, Server};
+use super::report::{Report, Samples};
+use super::scenario::{Body, How, Scenario, Suite};
+use super::stores::{Kept, Stores};
+use crate::tools;
+use Peer::{Floor, GenkitJs, GenkitPython};
+
+/// What was asked for on the command line.
+struct Options {
+    rounds: usize,
+    is_quick: bool,
+    is_long: bool,
+    writes_docs: bool,
+    /// The lines of an earlier run, instead of measuring.
+    replayed: Option<String>,
+    /// Only scenarios with one of these in their names.
+    words: Vec<String>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self> {
+        let mut options = Self {
+            rounds: 0,
+            is_quick: false,
+            is_long: false,
+            writes_docs: false,
+            replayed: None,
+            words: Vec::new(),
+        };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--rounds" => {
+                    let rounds = args.next().and_then(|rounds| rounds.parse().ok());
+                    options.rounds = rounds.context("`--rounds` wants a number")?;
+                }
+                "--quick" => options.is_quick = true,
+                "--long" => options.is_long = true,
+                "--docs" => options.writes_docs = true,
+                "--replay" => {
+                    options.replayed =
+                        Some(args.next().context("`--replay` wants a file")?.clone());
+                }
+                word if word.starts_with('-') => bail!("there is no option `{word}`"),
+                word => options.words.push(word.to_owned()),
+            }
+        }
+        if options.rounds == 0 {
+            options.rounds = if options.is_quick { 1 } else { 5 };
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, scenario: &Scenario) -> bool {
+        let is_named = self.words.iter().any(|word| scenario.name.contains(&**word));
+        let is_asked = self.words.is_empty() || is_named;
+        is_asked && (self.is_long || !scenario.is_long)
+    }
+}
+
+/// Measures, prints and, if asked to, writes the docs. Fails when a *must* is missed.
+pub(super) fn run(suite: &'static Suite, args: &[String]) -> Result<()> {
+    let options = Options::parse(args)?;
+    let scenarios: Vec<&'static Scenario> =
+        suite.scenarios.iter().filter(|scenario| options.wants(scenario)).collect();
+    if scenarios.is_empty() {
+        bail!("no scenario has a name with {:?} in it", options.words);
+    }
+    let (samples, skipped, rounds) = match &options.replayed {
+        Some(file) => replay(suite, file)?,
+        None => record(suite, &options, &scenarios)?,
+    };
+    let figures = scenarios.iter().flat_map(|scenario| scenario.figures).collect();
+    let report = Report::new(suite.name, figures, samples, skipped, rounds);
+    report.print();
+    if options.writes_docs {
+        report.write_docs()?;
+    }
+    report.verdict()
+}
+
+/// What was measured, who could not be had and why, and how many rounds counted.
+type Outcome = (Samples, Vec<(Peer, String)>, usize);
+
+fn record(suite: &Suite, options: &Options, scenarios: &[&'static Scenario]) -> Result<Outcome> {
+    let mut bench = Bench::prepare(suite, options, scenarios)?;
+    // The first round warms up and is not counted.
+    for round in 0..=options.rounds {
+        for scenario in scenarios {
+            bench.round(scenario, round)?;
+        }
+        eprintln!("round {round} of {} done", options.rounds);
+    }
+    Ok((bench.samples, bench.skipped, options.rounds))
+}
+
+/// Takes an earlier run from its lines.
+fn replay(suite: &Suite, file: &str) -> Result<Outcome> {
+    let (mut samples, mut rounds, mut seen) = (Samples::default(), 0, Vec::new());
+    for line in std::fs::read_to_string(file)?.lines() {
+        let line: Value = serde_json::from_str(line)?;
+        let scenario = suite.scenarios.iter().find(|scenario| line["scenario"] == scenario.name);
+        let peer = Peer::ALL.into_iter().find(|peer| line["peer"] == peer.name());
+        let round = line["round"].as_u64().context("a line has no round")?;
+        if let (Some(scenario), Some(peer), 1..) = (scenario, peer, round) {
+            samples.add(scenario.figures, peer, &line);
+            seen.push(peer);
+        }
+        rounds = rounds.max(usize::try_from(round)?);
+    }
+    let absent = Peer::ALL.into_iter().filter(|peer| !seen.contains(peer));
+    let skipped = absent.map(|peer| (peer, "it is not in the file".to_owned())).collect();
+    Ok((samples, skipped, rounds))
+}
+
+/// A run on its way.
+struct Bench {
+    servers: HashMap<Peer, Server>,
+    /// Peers that could not be had, and why.
+    skipped: Vec<(Peer, String)>,
+    samples: Samples,
+    lines: std::fs::File,
+    is_quick: bool,
+    /// Started when the first scenario asks for it.
+    stores: Stores,
+}
+
+impl Bench {
+    fn prepare(suite: &Suite, options: &Options, scenarios: &[&Scenario]) -> Result<Self> {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+        let lines = peers::out_dir()?.join(format!("{}-{seconds}.jsonl", suite.name));
+        let mut bench = Self {
+            servers: HashMap::new(),
+            skipped: Vec::new(),
+            samples: Samples::default(),
+            lines: std::fs::File::create(lines)?,
+            is_quick: options.is_quick,
+            stores: Stores::default(),
+        };
+        let takes_part = |peer: &Peer| {
+            let mut counts = scenarios.iter().flat_map(|scenario| scenario.counts);
+            counts.any(|(other, _)| other == peer)
+        };
+        // The load client is built with the floor.
+        for peer in Peer::ALL.into_iter().filter(|peer| *peer == Floor || takes_part(peer)) {
+            eprintln!("preparing {}", peer.name());
+            match peer.prepare().and_then(|()| Server::start(peer, &[])) {
+                Ok(server) => _ = bench.servers.insert(peer, server),
+                Err(error) if matches!(peer, GenkitJs | GenkitPython) => {
+                    eprintln!("{} is skipped: {error:#}", peer.name());
+                    bench.skipped.push((peer, format!("{error:#}")));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(bench)
+    }
+
+    fn round(&mut self, scenario: &'static Scenario, round: usize) -> Result<()> {
+        // What starts a server of its own needs no warming up.
+        if round == 0 && !matches!(scenario.how, How::Standing) {
+            return Ok(());
+        }
+        if round > 1 && scenario.is_long {
+            return Ok(());
+        }
+        for (peer, count) in scenario.counts {
+            let Some(server) = self.servers.get(peer) else { continue };
+            let count = if self.is_quick { (count / 5).max(1) } else { *count };
+            let answer = measure(scenario, *peer, count, server, &mut self.stores);
+            let mut line = answer.unwrap_or_else(|error| json!({"failed": format!("{error:#}")}));
+            if round > 0 {
+                self.samples.add(scenario.figures, *peer, &line);
+            }
+            line["scenario"] = scenario.name.into();
+            line["peer"] = peer.name().into();
+            line["round"] = round.into();
+            writeln!(self.lines, "{line}")?;
+        }
+        Ok(())
+    }
+}
+
+fn measure(
+    scenario: &Scenario,
+    peer: Peer,
+    count: u32,
+    standing: &Server,
+    stores: &mut Stores,
+) -> Result<Value> {
+    let [command, connections] = scenario.load;
+    // Only oxikit and the floor can pass on text; the others make a tree, as always.
+    let passes_on = !matches!(peer, GenkitJs | GenkitPython);
+    let path = if passes_on { scenario.path } else { scenario.path.trim_end_matches("-raw") };
+    let mut load = Command::new("sh");
+    load.args(["-c", "ulimit -n 20000; exec \"$0\" \"$@\""]).arg(peers::load_client());
+    let mut aim = |port: u16| {
+        load.args([command, &format!("http://127.0.0.1:{port}{path}"), "-c", connections]);
+    };
+    let kept = match scenario.how {
+        How::Store(kind) => Some(stores.empty(kind)?),
+        How::Sessions(kind, rows) => Some(stores.with_sessions(kind, rows, peer)?),
+        _ => None,
+    };
+    let fresh = match scenario.how {
+        How::Standing => {
+            aim(standing.port);
+            load.args(["--pid", &standing.pid()]);
+            None
+        }
+        How::Fresh(seconds) => {
+            // The floor of idle streams is hyper with small buffers.
+            let server = Server::start(peer, &[("BARE", "1")])?;
+            // Until it has settled.
+            std::thread::sleep(Duration::from_millis(500));
+            aim(server.port);
+            load.args(["--secs", seconds, "--pid", &server.pid()]);
+            Some(server)
+        }
+        How::Store(_) | How::Sessions(..) => {
+            let store = kept.as_ref().map_or("", Kept::name);
+            let server = Server::start(peer, &[("STORE", store)])?;
+            let path = stores.path(scenario.path, &server)?;
+            load.args([command, &format!("http://127.0.0.1:{}{path}", server.port)]);
+            load.args(["-c", connections, "--pid", &server.pid()]);
+            Some(server)
+        }
+        How::Start => {
+            let port = peers::free_port()?;
+            aim(port);
+            load.env("PORT", port.to_string()).args(["-b", &scenario.body.text(), "--"]);
+            return answer(load.arg(peer.program()?));
+        }
+    };
+    load.args(["-n", &count.to_string()]);
+    match scenario.body {
+        Body::Get => load.arg("--get"),
+        _ => load.args(["-b", &scenario.body.text()]),
+    };
+    let answer = answer(&mut load);
+    drop(fresh);
+    answer
+}
+
+fn answer(load: &mut Command) -> Result<Value> {
+    let output = tools::read_within(load, Duration::from_secs(300))?;
+    serde_json::from_str(output.trim()).context("the load client did not answer JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{http, sessions};
+
+    #[test]
+    fn figures_have_names_of_their_own() {
+        for suite in [&http::SUITE, &sessions::SUITE] {
+            let figures = suite.scenarios.iter().flat_map(|scenario| scenario.figures);
+            let mut names: Vec<_> = figures.map(|figure| figure.name).collect();
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count);
+        }
+    }
+
+    #[test]
+    fn options_are_read_in_any_order() {
+        let args = ["idle", "--rounds", "3", "--long"].map(str::to_owned);
+        let options = Options::parse(&args).unwrap();
+        assert_eq!((options.rounds, options.is_long), (3, true));
+        let scenarios = http::SUITE.scenarios.iter();
+        let names: Vec<_> = scenarios.filter(|s| options.wants(s)).map(|s| s.name).collect();
+        assert_eq!(names, ["idle-1000", "idle-10000"]);
+        assert!(Options::parse(&["--fast".to_owned()]).is_err());
+    }
+}

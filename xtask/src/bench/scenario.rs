@@ -1,0 +1,103 @@
+//! What is measured.
+
+use super::goals::Goal;
+use super::peers::Peer;
+
+/// Figures that belong together.
+pub(super) struct Suite {
+    pub(super) name: &'static str,
+    pub(super) scenarios: &'static [Scenario],
+}
+
+/// One way to load a server, and what is read off it.
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    pub(super) how: How,
+    /// The load client's command and connections.
+    pub(super) load: [&'static str; 2],
+    pub(super) path: &'static str,
+    pub(super) body: Body,
+    /// Who takes part, with how many requests: about a second of CPU each.
+    pub(super) counts: &'static [(Peer, u32)],
+    pub(super) figures: &'static [Figure],
+    /// Only with `--long`, and once.
+    pub(super) is_long: bool,
+}
+
+pub(super) enum How {
+    /// On the servers that run all the time.
+    Standing,
+    /// On a server of its own, for this many seconds if it is about waiting.
+    Fresh(&'static str),
+    /// The load client starts the server.
+    Start,
+    /// On a server of its own with this kind of store, empty.
+    Store(&'static str),
+    /// The same with so many sessions in it.
+    Sessions(&'static str, u32),
+}
+
+pub(super) enum Body {
+    Text(&'static str),
+    /// Nine hundred rows.
+    Large,
+    /// None: it is a `GET`.
+    Get,
+}
+
+/// A number of the load client's answer.
+pub(super) struct Figure {
+    pub(super) name: &'static str,
+    pub(super) field: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) must: Goal,
+    pub(super) aim: Goal,
+    /// How the picture calls it, if it is drawn.
+    pub(super) title: Option<&'static str>,
+}
+
+impl Figure {
+    pub(super) const fn new(name: &'static str, field: &'static str, unit: &'static str) -> Self {
+        Self { name, field, unit, must: Goal::NONE, aim: Goal::NONE, title: None }
+    }
+
+    pub(super) const fn must(self, must: Goal) -> Self {
+        Self { must, ..self }
+    }
+
+    pub(super) const fn aim(self, aim: Goal) -> Self {
+        Self { aim, ..self }
+    }
+
+    pub(super) const fn drawn(self, title: &'static str) -> Self {
+        Self { title: Some(title), ..self }
+    }
+}
+
+impl Body {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Text(text) => (*text).to_owned(),
+            Self::Get => String::new(),
+            Self::Large => {
+                let rows = (0..900).map(|i| {
+                    let (ok, score) = (i % 2 == 0, f64::from(i) / 7.0);
+                    format!(r#"{{"id": {i}, "name": "row {i}", "ok": {ok}, "score": {score:?}}}"#)
+                });
+                let rows: Vec<_> = rows.collect();
+                format!(r#"{{"data": {{"rows": [{}]}}}}"#, rows.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_large_body_is_json() {
+        let body: serde_json::Value = serde_json::from_str(&Body::Large.text()).unwrap();
+        assert_eq!(body["data"]["rows"].as_array().unwrap().len(), 900);
+    }
+}
