@@ -22,8 +22,8 @@ pub(crate) async fn open(store: Option<&str>) -> anyhow::Result<Arc<dyn SessionS
         return Ok(Arc::new(MemorySessions::default()));
     };
     match store.strip_prefix("sqlite:") {
-        Some(file) => Ok(SqliteStore::open(file)?.sessions()),
-        None => Ok(PostgresStore::connect(store).await?.sessions()),
+        Some(file) => Ok(Arc::new(SqliteStore::open(file)?)),
+        None => Ok(Arc::new(PostgresStore::connect(store).await?)),
     }
 }
 

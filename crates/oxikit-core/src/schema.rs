@@ -155,15 +155,23 @@ fn generate<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Walks all subschemas; stops where `visit` answers `false`.
-fn all_objects(schema: &Value, visit: &mut impl FnMut(&Map<String, Value>) -> bool) -> bool {
-    match schema {
-        Value::Object(members) => {
-            visit(members) && members.values().all(|member| all_objects(member, visit))
-        }
-        Value::Array(items) => items.iter().all(|item| all_objects(item, visit)),
-        _ => true,
-    }
+/// Whether something holds for a schema and all schemas inside of it. Names of
+/// properties are no keywords, and values are no schemas.
+fn all_schemas(schema: &Value, holds: &mut impl FnMut(&Map<String, Value>) -> bool) -> bool {
+    let members = match schema {
+        Value::Object(members) => members,
+        Value::Array(items) => return items.iter().all(|item| all_schemas(item, holds)),
+        _ => return true,
+    };
+    holds(members)
+        && members.iter().all(|(keyword, member)| match keyword.as_str() {
+            "default" | "enum" | "const" | "examples" => true,
+            "properties" | "$defs" | "definitions" | "patternProperties" => {
+                let named = member.as_object();
+                named.is_none_or(|named| named.values().all(|member| all_schemas(member, holds)))
+            }
+            _ => all_schemas(member, holds),
+        })
 }
 
 /// Whether serde refuses everything that this derived schema refuses. Keywords
@@ -193,14 +201,12 @@ fn is_proven_by_parse(schema: &Value) -> bool {
         "propertyNames",
         "dependencies",
     ];
-    all_objects(schema, &mut |members| {
+    all_schemas(schema, &mut |members| {
         // A tuple has as many items as schemas of items.
         let is_tuple = members.get("items").is_some_and(Value::is_array);
         let has_free_length =
             !members.contains_key("minItems") && !members.contains_key("maxItems");
         let has_text_format = members.contains_key("format") && !is_numeric(members);
-        // A property may bear the name of a keyword; then the answer is only
-        // overcautious.
         !NEED_VALIDATOR.iter().any(|keyword| members.contains_key(*keyword))
             && (is_tuple || has_free_length)
             && !has_text_format
@@ -310,5 +316,42 @@ fn type_names(kind: &TypeKind) -> String {
         TypeKind::Multiple(names) => {
             names.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(",")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxikit_wire::{
+        AgentInit, AgentInput, AgentOutput, AgentStreamChunk, GenerateActionOptions,
+        GenerateRequest, GenerateResponse, GenerateResponseChunk, SessionSnapshot,
+    };
+
+    use super::*;
+
+    /// What agents and models exchange in one process is never turned into a tree.
+    #[test]
+    fn the_wire_types_prove_their_schemas() {
+        let schemas = [
+            Schema::of::<GenerateRequest>(),
+            Schema::of::<GenerateResponse>(),
+            Schema::of::<GenerateResponseChunk>(),
+            Schema::of::<GenerateActionOptions>(),
+            Schema::of::<AgentInit>(),
+            Schema::of::<AgentInput>(),
+            Schema::of::<AgentOutput>(),
+            Schema::of::<AgentStreamChunk>(),
+            Schema::of::<SessionSnapshot>(),
+        ];
+        for schema in schemas {
+            assert!(schema.is_proven_by_type(), "{}", schema.as_json());
+        }
+    }
+
+    #[test]
+    fn a_property_may_bear_the_name_of_a_keyword() {
+        let named = serde_json::json!({"properties": {"pattern": {"type": "string"}}});
+        assert!(is_proven_by_parse(&named));
+        let meant = serde_json::json!({"properties": {"pattern": {"pattern": "^a"}}});
+        assert!(!is_proven_by_parse(&meant));
     }
 }
