@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::call::WantedChunks;
 use crate::check::Check;
+use crate::emitter::Sink;
 use crate::execution::{BoxFuture, Execution};
-use crate::queue::{self, ChunkSender};
+use crate::queue;
 use crate::run::show_payload;
 use crate::span::{Span, SpanSpec};
 use crate::{
@@ -40,7 +41,7 @@ type Prepared = Box<dyn FnOnce(Context) -> BoxFuture<'static, Result<Payload>> +
 struct Invocation {
     inputs: Inputs,
     init: Option<Payload>,
-    chunks: Option<ChunkSender>,
+    chunks: Option<Sink>,
 }
 
 impl Action {
@@ -100,7 +101,7 @@ impl Action {
             WantedChunks::None => (None, None),
             WantedChunks::Typed | WantedChunks::Json => {
                 let (sender, chunks) = queue::channel(matches!(call.chunks, WantedChunks::Json));
-                (Some(sender), Some(chunks))
+                (Some(Sink::new(sender)), Some(chunks))
             }
         };
         Ok(Run::new(self.execute(call, sender)?, chunks))
@@ -113,11 +114,12 @@ impl Action {
         self.execute(call, None)?.await
     }
 
-    fn execute(
-        &self,
-        call: Call,
-        chunks: Option<ChunkSender>,
-    ) -> Result<Execution<'static, Payload>> {
+    /// Runs it to the end; its chunks go where this emitter sends them.
+    pub async fn run_into<C>(&self, call: Call, out: &Emitter<C>) -> Result<Payload> {
+        self.execute(call, out.sink())?.await
+    }
+
+    fn execute(&self, call: Call, chunks: Option<Sink>) -> Result<Execution<'static, Payload>> {
         let Call { inputs, init, context, labels, registry, parent, extra, is_independent, .. } =
             call;
         let data = match context {

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::queue::{self, ChunkSender, Chunks};
 use crate::{Payload, Status};
@@ -13,19 +15,46 @@ use crate::{Payload, Status};
 /// When the reader is slow, [`send`](Self::send) waits; when nobody reads, it
 /// costs nothing.
 pub struct Emitter<C = Payload> {
-    sink: Option<ChunkSender>,
+    sink: Option<Sink>,
     chunk: PhantomData<fn(C)>,
 }
 
+/// A queue, and what becomes of a chunk on its way there.
+#[derive(Clone)]
+pub(crate) struct Sink {
+    queue: ChunkSender,
+    change: Option<Change>,
+}
+
+type Change = Arc<dyn Fn(Payload) -> Result<Option<Payload>, Status> + Send + Sync>;
+
+impl Sink {
+    pub(crate) fn new(queue: ChunkSender) -> Self {
+        Self { queue, change: None }
+    }
+
+    /// What is put into the queue for this chunk, if anything.
+    fn payload<C>(&self, chunk: C) -> Result<Option<Payload>, Status>
+    where
+        C: Serialize + Send + Sync + 'static,
+    {
+        match &self.change {
+            Some(change) => change(Payload::of(chunk)),
+            None if self.queue.is_for_wire() => Ok(Some(Payload::encode(chunk)?)),
+            None => Ok(Some(Payload::of(chunk))),
+        }
+    }
+}
+
 impl<C> Emitter<C> {
-    pub(crate) fn new(sink: Option<ChunkSender>) -> Self {
+    pub(crate) fn new(sink: Option<Sink>) -> Self {
         Self { sink, chunk: PhantomData }
     }
 
     /// An emitter and its reader.
     pub fn channel() -> (Self, Chunks) {
         let (sender, chunks) = queue::channel(false);
-        (Self::new(Some(sender)), chunks)
+        (Self::new(Some(Sink::new(sender))), chunks)
     }
 
     /// An emitter that nobody reads.
@@ -35,12 +64,24 @@ impl<C> Emitter<C> {
 
     /// Whether anybody reads. A model need not stream when nobody does.
     pub fn is_wanted(&self) -> bool {
-        self.sink.is_some()
+        self.sink.as_ref().is_some_and(|sink| !sink.queue.is_retired())
+    }
+
+    /// The reader is not to get more, and those who send need not mind: from now
+    /// on chunks go nowhere, of all emitters of this reader.
+    pub fn retire(&self) {
+        if let Some(sink) = &self.sink {
+            sink.queue.retire();
+        }
     }
 
     /// The same reader, for chunks of another type.
     pub fn retype<D>(&self) -> Emitter<D> {
         Emitter::new(self.sink.clone())
+    }
+
+    pub(crate) fn sink(&self) -> Option<Sink> {
+        self.sink.clone()
     }
 }
 
@@ -48,11 +89,31 @@ impl<C: Serialize + Send + Sync + 'static> Emitter<C> {
     /// Sends one chunk, waiting while the reader is behind. Fails with
     /// `CANCELLED` when the reader has gone.
     pub async fn send(&self, chunk: C) -> Result<(), Status> {
-        let Some(sink) = &self.sink else {
+        let Some(sink) = &self.sink else { return Ok(()) };
+        if sink.queue.is_retired() {
             return Ok(());
-        };
-        let chunk = if sink.is_for_wire() { Payload::encode(chunk)? } else { Payload::of(chunk) };
-        sink.send(chunk).await.map_err(|_| Status::cancelled())
+        }
+        let Some(payload) = sink.payload(chunk)? else { return Ok(()) };
+        match sink.queue.send(payload).await {
+            Err(_) if !sink.queue.is_retired() => Err(Status::cancelled()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same reader, for chunks that are changed on their way, without a stop
+    /// in between. One that becomes `None` is not sent.
+    pub fn filter_map<D, F>(&self, change: F) -> Emitter<D>
+    where
+        D: DeserializeOwned + 'static,
+        F: Fn(D) -> Result<Option<C>, Status> + Send + Sync + 'static,
+    {
+        let Some(sink) = &self.sink else { return Emitter::discard() };
+        let next = sink.clone();
+        let change: Change = Arc::new(move |payload| match change(payload.parse()?)? {
+            Some(chunk) => next.payload(chunk),
+            None => Ok(None),
+        });
+        Emitter::new(Some(Sink { queue: sink.queue.clone(), change: Some(change) }))
     }
 }
 

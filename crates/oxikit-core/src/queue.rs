@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
@@ -26,6 +27,8 @@ struct Queue {
     /// Whether chunks are written as JSON when they are sent: their bytes can
     /// only be counted then. For readers outside of the process.
     is_for_wire: bool,
+    /// Whether chunks go nowhere, and nobody minds.
+    is_retired: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -43,13 +46,25 @@ struct State {
 pub(crate) struct Closed;
 
 pub(crate) fn channel(is_for_wire: bool) -> (ChunkSender, Chunks) {
-    let queue = Arc::new(Queue { is_for_wire, state: Mutex::default() });
+    let is_retired = AtomicBool::new(false);
+    let queue = Arc::new(Queue { is_for_wire, is_retired, state: Mutex::default() });
     (ChunkSender(queue.clone()), Chunks(queue))
 }
 
 impl ChunkSender {
     pub(crate) fn is_for_wire(&self) -> bool {
         self.0.is_for_wire
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.0.is_retired.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn retire(&self) {
+        self.0.is_retired.store(true, Ordering::Relaxed);
+        // Whoever waits for room need not any more.
+        let senders = std::mem::take(&mut self.0.lock().senders);
+        senders.into_iter().for_each(Waker::wake);
     }
 
     /// Sends one chunk; waits while the reader is behind.
@@ -69,7 +84,7 @@ impl ChunkSender {
 
     fn poll_send(&self, cx: &Context<'_>, chunk: &mut Option<Payload>) -> Poll<Result<(), Closed>> {
         let mut state = self.0.lock();
-        if state.is_closed {
+        if state.is_closed || self.is_retired() {
             return Poll::Ready(Err(Closed));
         }
         let bytes = chunk.as_ref().map_or(0, Payload::weight);

@@ -1,7 +1,7 @@
 //! Messages of a conversation.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{JsonObject, Media, Part, ToolRequest};
@@ -38,6 +38,7 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said.
+    #[serde(deserialize_with = "exact")]
     pub content: Vec<Part>,
     /// Notes about the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,6 +104,13 @@ impl Message {
     pub fn tool_requests(&self) -> impl Iterator<Item = &ToolRequest> {
         self.content.iter().filter_map(Part::as_tool_request)
     }
+}
+
+/// Messages are kept for long: what reading has reserved beyond them is given back.
+fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Part>, D::Error> {
+    let mut parts = Vec::deserialize(deserializer)?;
+    parts.shrink_to_fit();
+    Ok(parts)
 }
 
 impl From<&str> for Message {

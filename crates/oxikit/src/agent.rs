@@ -10,7 +10,6 @@ mod companions;
 mod conversation;
 mod definition;
 mod detach;
-mod outlet;
 mod prompt_turn;
 mod recover;
 mod resume;

@@ -120,8 +120,7 @@ pub struct NextModel<'a> {
 #[derive(Debug)]
 pub(crate) struct ModelStream {
     pub(crate) out: Emitter<GenerateResponseChunk>,
-    pub(crate) index: u64,
-    pub(crate) has_begun: AtomicBool,
+    pub(crate) has_begun: Arc<AtomicBool>,
 }
 
 impl NextModel<'_> {
@@ -152,7 +151,7 @@ impl NextModel<'_> {
 
     /// Sends a piece of the answer, for middleware that answers by itself.
     pub async fn emit(&self, chunk: GenerateResponseChunk) -> Result<()> {
-        self.stream.send(chunk).await
+        self.stream.out.send(chunk).await
     }
 }
 

@@ -14,9 +14,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::definition::{Body, Definition, SessionNotes};
-use super::outlet::ChunkTransform;
 use super::prompt_turn::PromptBody;
-use super::session::StateTransform;
+use super::session::{ChunkTransform, StateTransform};
 use super::start::{self, Start};
 use super::turn::{Turn, TurnParts, TurnReply};
 use super::writer::{Busy, WhileBusy};

@@ -12,7 +12,6 @@ use serde::Serialize;
 use tokio_util::sync::DropGuard;
 
 use super::definition::BoxFuture;
-use super::outlet::Outlet;
 use super::start::{Begun, new_id};
 use super::turn::{TurnParts, TurnPlace, TurnReply};
 use super::writer::{Write, Writer};
@@ -68,9 +67,12 @@ impl Conversation {
     ) -> Self {
         let Begun { session, last_good, writer } = begun;
         ctx.set_attribute("genkit:metadata:agent:sessionId", session.as_str());
-        let outlet = Outlet::new(out, agent.chunk_transform.clone());
+        let out = match agent.chunk_transform.clone() {
+            Some(transform) => out.filter_map(move |chunk| transform(chunk)),
+            None => out,
+        };
         let (transform, schema) = (agent.state_transform.clone(), agent.state_schema.clone());
-        let session = Session::new(session, last_good.state.clone(), outlet, transform, schema);
+        let session = Session::new(session, last_good.state.clone(), out, transform, schema);
         let ctx = ctx.fork(session.clone());
         let stop = ctx.cancellation().clone().drop_guard();
         let reply = TurnReply::default();

@@ -8,9 +8,8 @@ use oxikit_core::ports::{SessionStore, StoredSnapshot};
 use oxikit_core::{ActionContext, Result, Schema, Status};
 use oxikit_wire::{AgentMetadata, JsonObject, SessionState, StateManagement};
 
-use super::outlet::ChunkTransform;
 use super::prompt_turn::PromptBody;
-use super::session::StateTransform;
+use super::session::{ChunkTransform, StateTransform};
 use super::turn::{TurnParts, TurnReply};
 use super::writer::{Busy, WhileBusy};
 

@@ -39,7 +39,7 @@ impl Conversation {
                 "Detach is only supported when a session store is provided.",
             ));
         }
-        self.session.outlet().close();
+        self.session.out().retire();
         self.take_session().await?;
         let place = match &running {
             Some(turn) => turn.place.clone(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use oxikit_core::{Result, Status};
 use oxikit_wire::{
-    AgentFinishReason, AgentInput, FinishReason, GenerateResponse, GenerateResponseChunk, Part,
-    PartKind, Role,
+    AgentFinishReason, AgentInput, AgentStreamChunk, FinishReason, GenerateResponse,
+    GenerateResponseChunk, Part, PartKind, Role,
 };
 use serde_json::Value;
 
@@ -37,7 +37,10 @@ impl PromptBody {
             .shared_middleware(&self.middleware)
             .messages(history)
             .said(said.clone());
-        let response = answer(resumed(call, input), &parts).await?;
+        let pieces = |piece| {
+            Ok(Some(AgentStreamChunk { model_chunk: Some(piece), ..AgentStreamChunk::default() }))
+        };
+        let response = resumed(call, input).run(session.out().filter_map(pieces)).await?;
 
         let mut messages = session.messages();
         if input.resume.is_some() {
@@ -87,17 +90,6 @@ fn resumed(mut call: Generate, input: &AgentInput) -> Generate {
         call = call.restart(resume::mark_resumed(restart));
     }
     call
-}
-
-async fn answer(call: Generate, parts: &TurnParts) -> Result<GenerateResponse> {
-    if !parts.session.outlet().is_wanted() {
-        return Ok(call.await?.into_response());
-    }
-    let mut stream = call.stream();
-    while let Some(chunk) = stream.next().await {
-        parts.session.tell_chunk(chunk).await?;
-    }
-    Ok(stream.finish().await?.into_response())
 }
 
 /// Tells the reader which tool requests wait.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use oxikit_core::{Context, Result, Schema, Status, json_patch};
+use oxikit_core::{Context, Emitter, Result, Schema, Status, json_patch};
 use oxikit_wire::{
     AgentStreamChunk, Artifact, GenerateResponseChunk, Message, PatchKind, PatchOperation,
     SessionState, TurnEnd,
@@ -12,7 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::outlet::Outlet;
+/// What a client sees of a chunk; `None` drops it.
+pub(super) type ChunkTransform =
+    Arc<dyn Fn(AgentStreamChunk) -> Result<Option<AgentStreamChunk>> + Send + Sync>;
 
 /// What a client sees of a state.
 pub(super) type StateTransform = Arc<dyn Fn(SessionState) -> Result<SessionState> + Send + Sync>;
@@ -30,7 +32,7 @@ struct Inner {
     live: Mutex<Live>,
     /// Held while a change is made and told, so that changes are told in order.
     telling: tokio::sync::Mutex<()>,
-    outlet: Outlet,
+    out: Emitter<AgentStreamChunk>,
     transform: Option<StateTransform>,
     schema: Option<Schema>,
 }
@@ -59,13 +61,13 @@ impl Session {
     pub(super) fn new(
         id: String,
         mut state: SessionState,
-        outlet: Outlet,
+        out: Emitter<AgentStreamChunk>,
         transform: Option<StateTransform>,
         schema: Option<Schema>,
     ) -> Self {
         state.session_id = Some(id.clone());
         let live = Mutex::new(Live { state, told: None, snapshot: None });
-        Self(Arc::new(Inner { id, live, telling: Default::default(), outlet, transform, schema }))
+        Self(Arc::new(Inner { id, live, telling: Default::default(), out, transform, schema }))
     }
 
     /// Its id.
@@ -113,7 +115,7 @@ impl Session {
         };
         if let Some(patch) = patch {
             let chunk = AgentStreamChunk { custom_patch: Some(patch), ..Default::default() };
-            self.0.outlet.send(chunk).await?;
+            self.0.out.send(chunk).await?;
         }
         Ok(answer)
     }
@@ -137,10 +139,7 @@ impl Session {
                 None => known.push(artifact.clone()),
             }
         }
-        self.0
-            .outlet
-            .send(AgentStreamChunk { artifact: Some(artifact), ..Default::default() })
-            .await
+        self.0.out.send(AgentStreamChunk { artifact: Some(artifact), ..Default::default() }).await
     }
 
     /// Names a tool request of this turn.
@@ -153,15 +152,16 @@ impl Session {
     /// Passes a piece of the model's answer on.
     pub(super) async fn tell_chunk(&self, chunk: GenerateResponseChunk) -> Result<()> {
         let chunk = AgentStreamChunk { model_chunk: Some(chunk), ..Default::default() };
-        self.0.outlet.send(chunk).await
+        self.0.out.send(chunk).await
     }
 
     pub(super) async fn tell_end(&self, end: TurnEnd) -> Result<()> {
-        self.0.outlet.send(AgentStreamChunk { turn_end: Some(end), ..Default::default() }).await
+        self.0.out.send(AgentStreamChunk { turn_end: Some(end), ..Default::default() }).await
     }
 
-    pub(super) fn outlet(&self) -> &Outlet {
-        &self.0.outlet
+    /// Where chunks go.
+    pub(super) fn out(&self) -> &Emitter<AgentStreamChunk> {
+        &self.0.out
     }
 
     /// The reader knows nothing at the beginning of a turn.
@@ -179,7 +179,7 @@ impl Session {
     /// What the reader has to be told of the custom state: all of it first, then
     /// the difference.
     fn untold(&self, live: &mut Live) -> Result<Option<Vec<PatchOperation>>> {
-        if !self.0.outlet.is_wanted() {
+        if !self.0.out.is_wanted() {
             return Ok(None);
         }
         let custom = match &self.0.transform {

@@ -349,7 +349,7 @@ impl<T> Generate<T> {
     }
 
     /// Runs the call; one that begins with a prompt is a step of that name.
-    async fn run(self, out: Emitter<GenerateResponseChunk>) -> Result<GenerateResponse> {
+    pub(crate) async fn run(self, out: Emitter<GenerateResponseChunk>) -> Result<GenerateResponse> {
         let Some(name) = self.prompt_source.as_ref().map(|source| source.name.clone()) else {
             return self.run_resolved(out).await;
         };

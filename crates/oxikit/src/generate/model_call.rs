@@ -1,8 +1,9 @@
 //! The call of a model action, with its chunks passed on.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use oxikit_core::{Action, ActionKind, Call, Event, Result, Status};
+use oxikit_core::{Action, ActionKind, Call, Emitter, Result};
 use oxikit_wire::{GenerateRequest, GenerateResponse, GenerateResponseChunk, Operation, Role};
 
 use crate::middleware::ModelStream;
@@ -17,29 +18,19 @@ pub(crate) async fn call_model(
         let operation: Operation = model.run(Call::new(request)).await?.parse()?;
         return Ok(GenerateResponse { operation: Some(operation), ..Default::default() });
     }
-    if !stream.out.is_wanted() {
-        return model.run(Call::new(request)).await?.parse();
-    }
-    let mut run = model.start(Call::new(request))?;
-    while let Some(event) = run.next().await {
-        match event {
-            Event::Chunk(chunk) => stream.send(chunk.parse()?).await?,
-            Event::Done(response) => return response.parse(),
-            Event::Failed(status) => return Err(status),
-        }
-    }
-    Err(Status::cancelled())
+    model.run_into(Call::new(request), &stream.out).await?.parse()
 }
 
 impl ModelStream {
-    pub(crate) async fn send(&self, chunk: GenerateResponseChunk) -> Result<()> {
-        self.has_begun.store(true, Ordering::Relaxed);
-        self.out
-            .send(GenerateResponseChunk {
-                role: Some(Role::Model),
-                index: Some(self.index),
-                ..chunk
-            })
-            .await
+    /// Passes pieces of the message with this index on.
+    pub(crate) fn new(out: &Emitter<GenerateResponseChunk>, index: u64) -> Self {
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let begun = has_begun.clone();
+        let out = out.filter_map(move |chunk: GenerateResponseChunk| {
+            begun.store(true, Ordering::Relaxed);
+            let (role, index) = (Some(Role::Model), Some(index));
+            Ok(Some(GenerateResponseChunk { role, index, ..chunk }))
+        });
+        Self { out, has_begun }
     }
 }

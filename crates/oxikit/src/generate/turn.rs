@@ -1,7 +1,7 @@
 //! The loop: ask the model, run the tools it wants, ask again.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use oxikit_core::{
@@ -95,11 +95,7 @@ pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<Generate
     }
     request::replace_resources(&call.ai, &mut options.messages).await?;
     let request = request::build(&options, &tools)?;
-    let stream = ModelStream {
-        out: call.out.clone(),
-        index: message_index,
-        has_begun: AtomicBool::new(false),
-    };
+    let stream = ModelStream::new(&call.out, message_index);
     let next = NextModel { rest: &call.stack, model: model.action().clone(), stream: &stream };
     let response = finish(next.run(request.clone()).await?, request)?;
 
