@@ -143,7 +143,7 @@ impl PromptSource {
             Step::new(StepKind::PromptTemplate, "render").in_registry(ai.registry()).input(&input);
         step.run(|ctx| async move {
             ctx.set_attribute("genkit:metadata:promptName", self.name);
-            definition.render(input, &context, &history)
+            definition.render(input, &context, history)
         })
         .await
     }

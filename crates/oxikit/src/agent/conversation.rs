@@ -8,7 +8,7 @@ use oxikit_wire::{
     AgentFinishReason, AgentInput, AgentOutput, AgentStreamChunk, RuntimeError, SessionSnapshot,
     SessionState, SnapshotStatus, TurnEnd,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tokio_util::sync::DropGuard;
 
 use super::definition::BoxFuture;
@@ -36,11 +36,13 @@ pub(super) struct Conversation {
 }
 
 /// What a failed turn falls back to.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct LastGood {
     pub(super) snapshot: Option<String>,
     pub(super) created_at: Option<String>,
-    pub(super) state: SessionState,
+    /// The state, if it cannot be read from the snapshot: that of a new session,
+    /// and of one that its client keeps.
+    pub(super) state: Option<SessionState>,
 }
 
 /// A turn at work. It can be handed over to a task of its own.
@@ -51,11 +53,19 @@ pub(super) struct RunningTurn {
 }
 
 /// What a turn leaves; the trace shows the state.
-#[derive(Serialize)]
 pub(super) struct TurnDone {
-    pub(super) state: SessionState,
-    #[serde(skip)]
+    pub(super) session: Session,
     pub(super) reply: TurnReply,
+}
+
+impl Serialize for TurnDone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown {
+            state: SessionState,
+        }
+        Shown { state: self.session.to_state() }.serialize(serializer)
+    }
 }
 
 impl Conversation {
@@ -65,14 +75,14 @@ impl Conversation {
         begun: Begun,
         out: Emitter<AgentStreamChunk>,
     ) -> Self {
-        let Begun { session, last_good, writer } = begun;
+        let Begun { session, state, last_good, writer } = begun;
         ctx.set_attribute("genkit:metadata:agent:sessionId", session.as_str());
         let out = match agent.chunk_transform.clone() {
             Some(transform) => out.filter_map(move |chunk| transform(chunk)),
             None => out,
         };
         let (transform, schema) = (agent.state_transform.clone(), agent.state_schema.clone());
-        let session = Session::new(session, last_good.state.clone(), out, transform, schema);
+        let session = Session::new(session, state, out, transform, schema);
         let ctx = ctx.fork(session.clone());
         let stop = ctx.cancellation().clone().drop_guard();
         let reply = TurnReply::default();
@@ -150,7 +160,7 @@ impl Conversation {
                 }
                 let parts = TurnParts { input, session: session.clone(), ctx, place: at };
                 let reply = agent.run_turn(parts).await?;
-                Ok(TurnDone { state: session.to_state(), reply })
+                Ok(TurnDone { session, reply })
             })
             .await
         };
@@ -186,18 +196,17 @@ impl Conversation {
 
     /// Keeps what the turn has done, and tells that it has ended.
     async fn complete(&mut self, place: TurnPlace, done: TurnDone, is_last: bool) -> Result<()> {
-        let TurnDone { state, reply } = done;
-        let finish_reason = reply.finish_reason;
-        let mut snapshot = self.snapshot(&place, state);
+        let finish_reason = done.reply.finish_reason;
+        let mut snapshot = self.snapshot(&place);
         snapshot.status = Some(SnapshotStatus::Completed);
         snapshot.finish_reason = finish_reason;
         self.save(&snapshot, is_last).await?;
         self.last_good = LastGood {
             snapshot: place.snapshot.clone(),
             created_at: Some(snapshot.created_at),
-            state: snapshot.state.unwrap_or_default(),
+            state: self.writer.is_none().then(|| self.session.to_state()),
         };
-        self.reply = reply;
+        self.reply = done.reply;
         self.session.tell_end(TurnEnd { snapshot_id: place.snapshot, finish_reason }).await
     }
 
@@ -205,25 +214,38 @@ impl Conversation {
     async fn fail(mut self, place: TurnPlace, status: &Status) -> Result<AgentOutput> {
         let error = runtime_error(status);
         let finish_reason = Some(AgentFinishReason::Failed);
-        let mut snapshot = self.snapshot(&place, self.session.to_state());
+        let mut snapshot = self.snapshot(&place);
         snapshot.status = Some(SnapshotStatus::Failed);
         snapshot.finish_reason = finish_reason;
         snapshot.error = Some(error.clone());
         self.save(&snapshot, true).await?;
         let end = TurnEnd { snapshot_id: place.snapshot, finish_reason };
         self.session.tell_end(end).await?;
-        let LastGood { state, .. } = &self.last_good;
+        let state = self.last_good_state().await?;
         self.reply = TurnReply {
             message: state.messages.as_ref().and_then(|messages| messages.last().cloned()),
-            artifacts: state.artifacts.clone().unwrap_or_default(),
+            artifacts: state.artifacts.unwrap_or_default(),
             finish_reason,
         };
         Ok(AgentOutput { error: Some(error), ..self.finish()? })
     }
 
-    /// The snapshot of a turn that stands there. Time does not run backwards
-    /// along a branch, whatever the clock does.
-    pub(super) fn snapshot(&self, place: &TurnPlace, state: SessionState) -> SessionSnapshot {
+    /// The state before this turn.
+    pub(super) async fn last_good_state(&self) -> Result<SessionState> {
+        let LastGood { snapshot, state, .. } = &self.last_good;
+        if let Some(state) = state {
+            return Ok(state.clone());
+        }
+        let (Some(writer), Some(snapshot)) = (&self.writer, snapshot) else {
+            return Ok(SessionState::default());
+        };
+        let stored = writer.store().get(writer.owner(), snapshot).await?;
+        Ok(stored.and_then(|stored| stored.snapshot.state).unwrap_or_default())
+    }
+
+    /// The snapshot of a turn that stands there, its state aside. Time does not run
+    /// backwards along a branch, whatever the clock does.
+    pub(super) fn snapshot(&self, place: &TurnPlace) -> SessionSnapshot {
         let now = clock::now();
         let created_at = match &self.last_good.created_at {
             Some(parent) if *parent > now => parent.clone(),
@@ -235,16 +257,16 @@ impl Conversation {
             parent_id: place.parent.clone(),
             updated_at: Some(created_at.clone()),
             created_at,
-            state: Some(state),
             ..SessionSnapshot::default()
         }
     }
 
     async fn save(&mut self, snapshot: &SessionSnapshot, is_last: bool) -> Result<()> {
         let metadata = self.new_notes();
+        let session = &self.session;
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let write = Write { is_last, metadata: metadata.as_ref(), work: None };
-        writer.save(snapshot, write).await?;
+        writer.save(snapshot, &|| session.to_state(), write).await?;
         Ok(())
     }
 
@@ -270,7 +292,7 @@ impl Conversation {
             output.snapshot_id = self.last_good.snapshot;
             return Ok(output);
         }
-        match self.agent.shown(self.last_good.state) {
+        match self.agent.shown(self.last_good.state.unwrap_or_default()) {
             Ok(state) => output.state = Some(state),
             // What cannot be covered is not shown.
             Err(status) => {

@@ -56,9 +56,10 @@ impl Conversation {
         let known = running.iter().map(|turn| &turn.input).chain(&waiting);
         let work = Work::new(known.cloned().collect(), self.ctx.data()).to_json()?;
         let (pending, notes) = (self.pending(&place), self.new_notes());
+        let before = self.last_good_state().await?;
         if let Some(writer) = &mut self.writer {
             let write = Write { metadata: notes.as_ref(), work: Some(&work), is_last: false };
-            writer.save(&pending, write).await?;
+            writer.save(&pending, &|| before.clone(), write).await?;
         }
         let output = AgentOutput {
             session_id: Some(self.session.id().to_owned()),
@@ -75,7 +76,7 @@ impl Conversation {
 
     /// The snapshot that stands for the work while it runs.
     fn pending(&self, place: &TurnPlace) -> SessionSnapshot {
-        let mut snapshot = self.snapshot(place, self.last_good.state.clone());
+        let mut snapshot = self.snapshot(place);
         snapshot.status = Some(SnapshotStatus::Pending);
         snapshot.heartbeat_at.clone_from(&snapshot.updated_at);
         snapshot
@@ -128,23 +129,20 @@ impl Conversation {
                 done = Some(self.begin_turn_at(place, input).work.await?);
             }
         }
-        let nothing = || TurnDone { state: self.session.to_state(), reply: Default::default() };
+        let nothing = || TurnDone { session: self.session.clone(), reply: Default::default() };
         Ok(done.unwrap_or_else(nothing))
     }
 
     /// Writes the end of the work into its snapshot, as long as it takes.
     async fn settle(self, mut writer: Writer, place: &TurnPlace, done: Result<TurnDone>) {
-        let (state, status, finish_reason, error) = match done {
-            Ok(TurnDone { state, reply }) => {
-                (state, SnapshotStatus::Completed, reply.finish_reason, None)
-            }
+        let (status, finish_reason, error) = match done {
+            Ok(done) => (SnapshotStatus::Completed, done.reply.finish_reason, None),
             Err(status) => {
                 let error = runtime_error(&status);
-                let failed = AgentFinishReason::Failed;
-                (self.session.to_state(), SnapshotStatus::Failed, Some(failed), Some(error))
+                (SnapshotStatus::Failed, Some(AgentFinishReason::Failed), Some(error))
             }
         };
-        let mut snapshot = self.snapshot(place, state);
+        let mut snapshot = self.snapshot(place);
         snapshot.status = Some(status);
         snapshot.finish_reason = finish_reason;
         snapshot.error = error;
@@ -152,7 +150,7 @@ impl Conversation {
         let until = tokio::time::Instant::now() + PATIENCE;
         loop {
             let write = Write { is_last: true, ..Write::default() };
-            match writer.save(&snapshot, write).await {
+            match writer.save(&snapshot, &|| self.session.to_state(), write).await {
                 Err(status) if is_temporary(&status) && tokio::time::Instant::now() < until => {}
                 Err(status) => {
                     tracing::error!(%status, snapshot = snapshot.snapshot_id, "the end of detached work is not kept");

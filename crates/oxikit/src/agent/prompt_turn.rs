@@ -31,7 +31,7 @@ impl PromptBody {
         if let Some(resume) = &input.resume {
             resume::check(resume, &history)?;
         }
-        let said = Said::default();
+        let said = Said::kept();
         let call = Oxikit::of(ctx.registry())
             .prompt(&self.prompt, &self.input)
             .shared_middleware(&self.middleware)
@@ -42,13 +42,9 @@ impl PromptBody {
         };
         let response = resumed(call, input).run(session.out().filter_map(pieces)).await?;
 
-        let mut messages = session.messages();
-        if input.resume.is_some() {
-            // What was said begins with this message, its interrupts resolved.
-            messages.pop();
-        }
-        messages.extend(said.take());
-        session.set_messages(messages);
+        // After a resume, what was said begins with the last message, its interrupts
+        // resolved.
+        session.go_on(said.take(), input.resume.is_some());
         if response.finish_reason == Some(FinishReason::Interrupted) {
             session.tell_chunk(interrupts(&response)).await?;
         }

@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use oxikit_core::ports::{StalledWork, StoredSnapshot};
 use oxikit_core::{Action, ActionContext, Call, Context, Emitter, Registry, Result};
-use oxikit_wire::{
-    AgentFinishReason, AgentInput, AgentOutput, JsonObject, SessionState, SnapshotStatus,
-};
+use oxikit_wire::{AgentFinishReason, AgentInput, AgentOutput, JsonObject, SnapshotStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Definition;
-use super::conversation::{Conversation, LastGood};
+use super::conversation::Conversation;
 use super::detach::Detached;
-use super::start::{Begun, fresh};
+use super::start::Begun;
 use super::turn::TurnPlace;
 use super::writer::Writer;
 
@@ -141,21 +139,9 @@ async fn go_on(
         Some(parent) => store.get(owner, parent).await?.map(|stored| stored.snapshot),
         None => None,
     };
-    let last_good = match parent {
-        Some(parent) => LastGood {
-            snapshot: Some(parent.snapshot_id),
-            created_at: Some(parent.created_at),
-            state: parent.state.unwrap_or_default(),
-        },
-        None => LastGood {
-            snapshot: None,
-            created_at: None,
-            state: SessionState { session_id: Some(session.clone()), ..fresh() },
-        },
-    };
     tracing::info!(agent = agent.name, session, snapshot, "detached work is taken up again");
     let inputs = serde_json::from_str::<Work>(work)?.inputs;
-    let begun = Begun { session: session.clone(), last_good, writer: Some(writer) };
+    let begun = Begun::after(parent, session.clone(), Some(writer));
     let conversation = Conversation::new(agent.clone(), ctx, begun, Emitter::discard());
     let place = TurnPlace { snapshot: Some(snapshot.clone()), parent: row.parent_id, index: 0 };
     conversation

@@ -60,12 +60,12 @@ impl SessionExt for Context {
 impl Session {
     pub(super) fn new(
         id: String,
-        mut state: SessionState,
+        state: SessionState,
         out: Emitter<AgentStreamChunk>,
         transform: Option<StateTransform>,
         schema: Option<Schema>,
     ) -> Self {
-        state.session_id = Some(id.clone());
+        let state = SessionState { session_id: Some(id.clone()), ..state };
         let live = Mutex::new(Live { state, told: None, snapshot: None });
         Self(Arc::new(Inner { id, live, telling: Default::default(), out, transform, schema }))
     }
@@ -88,6 +88,16 @@ impl Session {
     /// Puts another conversation in its place.
     pub fn set_messages(&self, messages: Vec<Arc<Message>>) {
         self.live().state.messages = Some(messages);
+    }
+
+    /// Adds messages, in place of the last one if it is said anew.
+    pub(super) fn go_on(&self, said: Vec<Arc<Message>>, replaces_last: bool) {
+        let mut live = self.live();
+        let messages = live.state.messages.get_or_insert_default();
+        if replaces_last {
+            messages.pop();
+        }
+        messages.extend(said);
     }
 
     /// The custom state, or the default of its type if there is none yet.

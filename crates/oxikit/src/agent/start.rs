@@ -50,8 +50,31 @@ pub(super) async fn begin(
 /// A session to go on with.
 pub(super) struct Begun {
     pub(super) session: String,
+    pub(super) state: SessionState,
     pub(super) last_good: LastGood,
     pub(super) writer: Option<Writer>,
+}
+
+impl Begun {
+    /// The session after this snapshot; without one, a new session.
+    pub(super) fn after(
+        snapshot: Option<SessionSnapshot>,
+        session: String,
+        writer: Option<Writer>,
+    ) -> Self {
+        let (state, last_good) = match snapshot {
+            Some(SessionSnapshot { snapshot_id, created_at, state, .. }) => {
+                let (snapshot, created_at) = (Some(snapshot_id), Some(created_at));
+                (state.unwrap_or_default(), LastGood { snapshot, created_at, state: None })
+            }
+            None => {
+                let state = SessionState { session_id: Some(session.clone()), ..fresh() };
+                let kept = Some(state.clone());
+                (state, LastGood { snapshot: None, created_at: None, state: kept })
+            }
+        };
+        Self { session, state, last_good, writer }
+    }
 }
 
 /// Why an invocation cannot begin.
@@ -85,8 +108,8 @@ fn from_state(agent: &Definition, init: AgentInit) -> Result<Begun, Refusal> {
         None => new_id(),
     };
     let state = SessionState { session_id: Some(session.clone()), ..state };
-    let last_good = LastGood { snapshot: None, created_at: None, state };
-    Ok(Begun { session, last_good, writer: None })
+    let last_good = LastGood { snapshot: None, created_at: None, state: Some(state.clone()) };
+    Ok(Begun { session, state, last_good, writer: None })
 }
 
 /// The server keeps the state.
@@ -118,19 +141,9 @@ async fn from_store(
     if found.is_none() && !is_new {
         found = last_completed(agent, &writer, &session).await?;
     }
-    let last_good = match found {
-        None => {
-            let state = SessionState { session_id: Some(session.clone()), ..fresh() };
-            LastGood { snapshot: None, created_at: None, state }
-        }
-        Some(snapshot) => {
-            let state = snapshot.state.unwrap_or_default();
-            agent.check_state(&state).map_err(|status| Refusal::Told(status, None))?;
-            let (id, created_at) = (snapshot.snapshot_id, snapshot.created_at);
-            LastGood { snapshot: Some(id), created_at: Some(created_at), state }
-        }
-    };
-    Ok(Begun { session, last_good, writer: Some(writer) })
+    let begun = Begun::after(found, session, Some(writer));
+    agent.check_state(&begun.state).map_err(|status| Refusal::Told(status, None))?;
+    Ok(begun)
 }
 
 /// A snapshot that a turn may go on from.
@@ -187,7 +200,7 @@ async fn last_completed(
     Ok(None)
 }
 
-pub(super) fn fresh() -> SessionState {
+fn fresh() -> SessionState {
     SessionState { messages: Some(Vec::new()), artifacts: Some(Vec::new()), ..Default::default() }
 }
 

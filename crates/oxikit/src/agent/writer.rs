@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxikit_core::ports::{Lease, Owner, SessionStore, SnapshotWrite, StoreError, Term};
 use oxikit_core::{Result, Status, StatusCode};
-use oxikit_wire::{JsonObject, SessionSnapshot, SnapshotStatus};
+use oxikit_wire::{JsonObject, SessionSnapshot, SessionState, SnapshotStatus};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -192,11 +192,12 @@ impl Writer {
         }
     }
 
-    /// Writes a snapshot, unless somebody has aborted it; says whether it did. One
-    /// that is there already keeps its place in the tree.
+    /// Writes a snapshot with this state, unless somebody has aborted it; says
+    /// whether it did. One that is there already keeps its place in the tree.
     pub(super) async fn save(
         &mut self,
         snapshot: &SessionSnapshot,
+        state: &(dyn Fn() -> SessionState + Send + Sync),
         write: Write<'_>,
     ) -> Result<bool> {
         let (owner, session) = &self.key;
@@ -219,6 +220,7 @@ impl Writer {
                 new.parent_id.clone_from(&current.parent_id);
                 new.created_at.clone_from(&current.created_at);
             }
+            new.state = Some(state());
             Ok(Some(new))
         };
         let saved = self.store.save(write_row, &update).await;

@@ -12,8 +12,18 @@ use crate::format::{Format, inject_instructions};
 use crate::{Oxikit, tool};
 
 /// The request that a model gets for these options.
-pub(crate) fn build(options: &GenerateActionOptions, tools: &[Action]) -> Result<GenerateRequest> {
-    let mut request = without_instructions(options, tools)?;
+///
+/// The messages are taken out of the options if there are no tools: nobody asks
+/// again then.
+pub(crate) fn build(
+    options: &mut GenerateActionOptions,
+    tools: &[Action],
+) -> Result<GenerateRequest> {
+    let messages = match tools {
+        [] => std::mem::take(&mut options.messages),
+        _ => options.messages.clone(),
+    };
+    let mut request = with_messages(messages, options, tools)?;
     if let Some(output) = &options.output
         && let Some(text) = instructions(format_of(output), output)
     {
@@ -27,13 +37,21 @@ pub(crate) fn without_instructions(
     options: &GenerateActionOptions,
     tools: &[Action],
 ) -> Result<GenerateRequest> {
+    with_messages(options.messages.clone(), options, tools)
+}
+
+fn with_messages(
+    messages: Vec<Arc<Message>>,
+    options: &GenerateActionOptions,
+    tools: &[Action],
+) -> Result<GenerateRequest> {
     let output = options.output.clone().unwrap_or_default();
     let format = format_of(&output);
     if let Some(format) = format {
         format.check_schema(output.json_schema.as_ref())?;
     }
     Ok(GenerateRequest {
-        messages: options.messages.clone(),
+        messages,
         config: options.config.clone(),
         tools: Some(tools.iter().map(tool::definition).collect()),
         tool_choice: options.tool_choice,

@@ -37,26 +37,37 @@ pub(crate) struct GenerateCall {
 /// and tool messages as they are said, whatever middleware makes of the request.
 /// After a resume, the first one stands in place of the message that was resumed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Said(Arc<Mutex<Vec<Arc<Message>>>>);
+pub(crate) struct Said(Option<Arc<Mutex<Vec<Arc<Message>>>>>);
 
 impl Said {
+    /// Somebody keeps the conversation.
+    pub(crate) fn kept() -> Self {
+        Self(Some(Arc::default()))
+    }
+
     pub(crate) fn take(&self) -> Vec<Arc<Message>> {
-        std::mem::take(&mut self.lock())
+        self.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default()
+    }
+
+    fn is_kept(&self) -> bool {
+        self.0.is_some()
     }
 
     /// A turn that is run again has said nothing yet.
     fn rewind(&self, length: usize) {
-        self.lock().truncate(length);
+        if let Some(mut said) = self.lock() {
+            said.truncate(length);
+        }
     }
 
-    fn add(&self, messages: impl IntoIterator<Item = Arc<Message>>) -> usize {
-        let mut said = self.lock();
-        said.extend(messages);
+    fn add<const N: usize>(&self, messages: [&Arc<Message>; N]) -> usize {
+        let Some(mut said) = self.lock() else { return 0 };
+        said.extend(messages.map(Arc::clone));
         said.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Message>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Option<MutexGuard<'_, Vec<Arc<Message>>>> {
+        Some(self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -87,17 +98,18 @@ pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<Generate
     if let Some(resume) = options.resume.take() {
         let [resolved, answers] = resume::resolve(&options, resume, &tools, &call.stack).await?;
         options.messages.pop();
-        options.messages.extend([resolved.clone(), answers.clone()]);
         emit_tool_message(call, &answers, message_index).await?;
-        let said = call.said.add([resolved, answers]);
+        let said = call.said.add([&resolved, &answers]);
+        options.messages.extend([resolved, answers]);
         let message_index = message_index + 1;
         return begin_turn(call, Turn { options, number, message_index, said }).await;
     }
     request::replace_resources(&call.ai, &mut options.messages).await?;
-    let request = request::build(&options, &tools)?;
+    let request = request::build(&mut options, &tools)?;
     let stream = ModelStream::new(&call.out, message_index);
     let next = NextModel { rest: &call.stack, model: model.action().clone(), stream: &stream };
-    let response = finish(next.run(request.clone()).await?, request)?;
+    let asked = if call.said.is_kept() { without_messages(&request) } else { request.clone() };
+    let response = finish(next.run(request).await?, asked)?;
 
     let Some(message) = response.message.clone() else { return Ok(response) };
     let wants_tools = message.tool_requests().next().is_some();
@@ -105,7 +117,7 @@ pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<Generate
         check_output(&response, &message)?;
     }
     if !wants_tools || options.return_tool_requests == Some(true) {
-        call.said.add([message]);
+        call.said.add([&message]);
         return Ok(response);
     }
     let max_turns = options.max_turns.unwrap_or(MAX_TURNS);
@@ -119,14 +131,14 @@ pub(crate) async fn run_turn(call: &GenerateCall, turn: Turn) -> Result<Generate
         ToolRound::Answered(responses) => responses,
         ToolRound::Interrupted(message) => {
             let message = Arc::new(message);
-            call.said.add([message.clone()]);
+            call.said.add([&message]);
             return Ok(interrupted(response, message));
         }
     };
     let answers = tool_run::tool_message(responses);
     let message_index = message_index + u64::from(stream.has_begun.load(Ordering::Relaxed));
     emit_tool_message(call, &answers, message_index).await?;
-    let said = call.said.add([message.clone(), answers.clone()]);
+    let said = call.said.add([&message, &answers]);
     options.messages.extend([message, answers]);
     let (number, message_index) = (number + 1, message_index + 1);
     begin_turn(call, Turn { options, number, message_index, said }).await
@@ -169,6 +181,19 @@ fn finish(mut response: GenerateResponse, request: GenerateRequest) -> Result<Ge
     response.custom.get_or_insert_with(|| json!({}));
     response.request = Some(Box::new(without_key(request)));
     Ok(response)
+}
+
+/// Whoever keeps the conversation needs no second copy of it.
+fn without_messages(request: &GenerateRequest) -> GenerateRequest {
+    let GenerateRequest { messages: _, config, tools, tool_choice, output, docs } = request;
+    GenerateRequest {
+        messages: Vec::new(),
+        config: config.clone(),
+        tools: tools.clone(),
+        tool_choice: *tool_choice,
+        output: output.clone(),
+        docs: docs.clone(),
+    }
 }
 
 /// A key that was given for one call is not handed out with the answer.

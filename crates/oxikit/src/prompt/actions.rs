@@ -51,7 +51,7 @@ fn begin(kind: ActionKind, definition: &Definition) -> ActionBuilder {
 
 /// What a model would be asked.
 async fn model_request(definition: &Definition, input: Value, ctx: &Context) -> Result<Value> {
-    let options = definition.render(input, ctx.data(), &[])?;
+    let options = definition.render(input, ctx.data(), Vec::new())?;
     let names = options.tools.as_deref().unwrap_or_default();
     let tools = request::resolve_tools(&Oxikit::of(ctx.registry()), names, &[]).await?;
     let asked = request::without_instructions(&options, &tools)?;
@@ -69,7 +69,7 @@ async fn executable_options(
     input: Value,
     ctx: &Context,
 ) -> Result<GenerateActionOptions> {
-    let mut options = definition.render(input, ctx.data(), &[])?;
+    let mut options = definition.render(input, ctx.data(), Vec::new())?;
     let ai = Oxikit::of(ctx.registry());
     for name in options.tools.iter_mut().flatten() {
         *name = ai.resolve_tool(name).await?.key().to_owned();

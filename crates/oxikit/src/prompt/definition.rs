@@ -84,7 +84,7 @@ impl Definition {
         &self,
         input: Value,
         context: &ActionContext,
-        history: &[Arc<Message>],
+        history: Vec<Arc<Message>>,
     ) -> Result<GenerateActionOptions> {
         let input = self.checked_input(input)?;
         let context = context.to_object();
@@ -101,8 +101,8 @@ impl Definition {
             messages.push(one_message(&self.name, "system", Role::System, render(system, &[])?)?);
         }
         match &self.templates.messages {
-            Some(template) => messages.extend(render(template, history)?),
-            None => messages.extend_from_slice(history),
+            Some(template) => messages.extend(render(template, &history)?),
+            None => messages.extend(history),
         }
         if let Some(prompt) = &self.templates.prompt {
             messages.push(one_message(&self.name, "prompt", Role::User, render(prompt, &[])?)?);
