@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use oxikit_core::ports::{
-    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SnapshotNode,
-    SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
+    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SessionSummary,
+    SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
 };
 use tokio::sync::watch;
 
@@ -244,6 +244,20 @@ impl SessionStore for FileSessions {
         let folder = self.files.folder(owner)?;
         let query = query.clone();
         self.run(move |files| files.list(&folder, &query)).await
+    }
+
+    async fn summary(
+        &self,
+        owner: &Owner,
+        session: &str,
+    ) -> Result<Option<SessionSummary>, StoreError> {
+        let place = self.place(owner, session)?;
+        self.run(move |files| {
+            let sessions = files.sessions(&place.folder)?;
+            let record = sessions.get(&place.session).filter(|record| !record.rows.is_empty());
+            Ok(record.and_then(|record| record.summary(&place.session)))
+        })
+        .await
     }
 
     async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError> {

@@ -94,6 +94,13 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// session that is not written meanwhile.
     async fn list(&self, owner: &Owner, query: &SessionQuery) -> Result<SessionPage, StoreError>;
 
+    /// The session without its content, as it is listed; `None` if there is no such.
+    async fn summary(
+        &self,
+        owner: &Owner,
+        session: &str,
+    ) -> Result<Option<SessionSummary>, StoreError>;
+
     /// All snapshots of the session without their content, in the order of their
     /// first writing. Empty if there is no such session.
     async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError>;

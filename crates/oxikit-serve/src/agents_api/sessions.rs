@@ -53,7 +53,8 @@ pub(super) async fn list(agent: &Agent, query: Option<&str>) -> Result<SessionLi
 
 /// A session with the content of its newest completed snapshot.
 pub(super) async fn details(agent: &Agent, id: &str) -> Result<SessionDetails, Status> {
-    let Session { latest, nodes, .. } = Session::find(agent, id).await?;
+    let Session { store, latest, nodes } = Session::find(agent, id).await?;
+    let notes = store.summary(&agent.owner, id).await?.and_then(|summary| summary.metadata);
     let latest = agent.snapshot(&latest.snapshot.snapshot_id).await?;
     let completed = match latest.status {
         Some(SnapshotStatus::Completed) => None,
@@ -75,7 +76,7 @@ pub(super) async fn details(agent: &Agent, id: &str) -> Result<SessionDetails, S
         status: activity(latest.status, latest.finish_reason),
         state: shown_state(state)?,
         threads: BTreeMap::from([("main".to_owned(), messages)]),
-        metadata: counted(None, &latest.snapshot_id, nodes.len()),
+        metadata: counted(notes, &latest.snapshot_id, nodes.len()),
         snapshot_status: latest.status,
         finish_reason: latest.finish_reason,
         error: latest.error,

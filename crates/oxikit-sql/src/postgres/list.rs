@@ -1,6 +1,6 @@
 //! Pages of sessions, and work that has lost its process.
 
-use oxikit_core::ports::{SessionPage, SessionQuery, StalledWork, StoreError};
+use oxikit_core::ports::{SessionPage, SessionQuery, SessionSummary, StalledWork, StoreError};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -82,6 +82,19 @@ impl PostgresStore {
             sessions.push(summary.shown(session)?);
         }
         Ok(SessionPage { sessions, next: next.map(|written| written.to_string()) })
+    }
+
+    pub(super) async fn summary_of(
+        &self,
+        owner: &str,
+        session: &str,
+    ) -> Result<Option<SessionSummary>, StoreError> {
+        let one = sqlx::query(page!(" AND s.id = $4"));
+        let one = one.bind(owner).bind(i64::MAX).bind(1_i64).bind(column(session));
+        let rows = self.0.database.all(one).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let (session, summary) = summary(row).map_err(failure)?;
+        summary.shown(session).map(Some)
     }
 
     pub(super) async fn lost_work(

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use oxikit_core::ports::{
-    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SnapshotNode,
-    SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
+    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SessionSummary,
+    SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
 };
 use sqlx::Row;
 
@@ -90,6 +90,14 @@ impl SessionStore for PostgresStore {
 
     async fn list(&self, owner: &Owner, query: &SessionQuery) -> Result<SessionPage, StoreError> {
         self.page(&owner_text(owner), query).await
+    }
+
+    async fn summary(
+        &self,
+        owner: &Owner,
+        session: &str,
+    ) -> Result<Option<SessionSummary>, StoreError> {
+        self.summary_of(&owner_text(owner), session).await
     }
 
     async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError> {

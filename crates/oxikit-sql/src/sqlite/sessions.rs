@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use oxikit_core::ports::{
-    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SnapshotNode,
-    SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
+    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SessionSummary,
+    SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
 };
 use oxikit_wire::SessionSnapshot;
 use rusqlite::Connection;
@@ -284,6 +284,17 @@ impl SessionStore for SqliteStore {
         };
         let rows = self.readers().run(read).await.map_err(|failure| failure.about("the list"))?;
         list::page(rows, query)
+    }
+
+    async fn summary(
+        &self,
+        owner: &Owner,
+        session: &str,
+    ) -> Result<Option<SessionSummary>, StoreError> {
+        let (owner, of) = (owner_text(owner), session.to_owned());
+        let read = move |connection: &Connection| SessionRow::find(connection, &owner, &of);
+        let row = self.readers().run(read).await.map_err(|failure| failure.about(session))?;
+        row.map(|row| row.summary.shown(row.session)).transpose()
     }
 
     async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError> {

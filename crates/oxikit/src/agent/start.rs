@@ -139,11 +139,22 @@ async fn from_store(
         writer.take().await?;
     }
     if found.is_none() && !is_new {
-        found = last_completed(agent, &writer, &session).await?;
+        found = match last_completed(agent, &writer, &session).await {
+            Ok(found) => found,
+            Err(refusal) => return Err(refused(writer, refusal).await),
+        };
     }
-    let begun = Begun::after(found, session, Some(writer));
-    agent.check_state(&begun.state).map_err(|status| Refusal::Told(status, None))?;
-    Ok(begun)
+    let mut begun = Begun::after(found, session, Some(writer));
+    match (agent.check_state(&begun.state), begun.writer.take()) {
+        (Err(status), Some(writer)) => Err(refused(writer, Refusal::Told(status, None)).await),
+        (_, writer) => Ok(Begun { writer, ..begun }),
+    }
+}
+
+/// The session is free before the refusal is told.
+async fn refused(mut writer: Writer, refusal: Refusal) -> Refusal {
+    writer.give_back().await;
+    refusal
 }
 
 /// A snapshot that a turn may go on from.

@@ -19,8 +19,8 @@ use self::bells::Bells;
 use self::tables::Tables;
 use super::lock;
 use crate::ports::{
-    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SnapshotNode,
-    SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
+    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SessionSummary,
+    SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
 };
 
 /// Limits of [`MemorySessions`].
@@ -125,6 +125,15 @@ impl SessionStore for MemorySessions {
 
     async fn list(&self, owner: &Owner, query: &SessionQuery) -> Result<SessionPage, StoreError> {
         lock(&self.tables).list(owner, query)
+    }
+
+    async fn summary(
+        &self,
+        owner: &Owner,
+        session: &str,
+    ) -> Result<Option<SessionSummary>, StoreError> {
+        let tables = lock(&self.tables);
+        Ok(tables.session(owner, session).and_then(session::Session::summary))
     }
 
     async fn tree(&self, owner: &Owner, session: &str) -> Result<Vec<SnapshotNode>, StoreError> {

@@ -46,8 +46,12 @@ pub(super) async fn ids_are_any_text_but_blank(store: Store) {
 
 async fn summary(store: &Store, session: &str) -> Option<SessionSummary> {
     let query = SessionQuery { limit: 1000, ..SessionQuery::default() };
-    let page = kept("list", store.list(&place("").owner, &query).await);
-    page.sessions.into_iter().find(|found| found.session == session)
+    let owner = place("").owner;
+    let page = kept("list", store.list(&owner, &query).await);
+    let listed = page.sessions.into_iter().find(|found| found.session == session);
+    let found = kept("summary", store.summary(&owner, session).await);
+    assert_eq!(found, listed, "a session is summed up as it is listed");
+    listed
 }
 
 pub(super) async fn absent_null_and_empty_are_told_apart(store: Store) {

@@ -155,6 +155,8 @@ pub(super) async fn what_is_not_ones_own_is_not_there(store: Store) {
         assert_eq!(stranger.get(&store, "owner-1").await, None);
         assert_eq!(stranger.latest(&store).await, None);
         assert_eq!(stranger.tree(&store).await, [""; 0]);
+        let summary = store.summary(&stranger.owner, &stranger.session).await;
+        assert_eq!(kept("summary", summary), None);
         assert!(!kept("delete", store.delete(&owner, &ada.session).await));
         let page = kept("list", store.list(&owner, &SessionQuery::default()).await);
         assert!(page.sessions.iter().all(|found| found.session != ada.session));
