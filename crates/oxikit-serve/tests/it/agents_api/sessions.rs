@@ -58,7 +58,7 @@ async fn a_session_is_listed_and_shown_as_the_proposal_says() {
             { "role": "user", "content": [{ "text": "draw" }] },
             { "role": "model", "content": [{ "text": "draw: done" }] },
         ]},
-        "metadata": { "snapshotId": snapshot, "snapshotCount": 1 },
+        "metadata": { "userId": "user_xyz", "snapshotId": snapshot, "snapshotCount": 1 },
         "snapshotId": snapshot,
         "snapshotStatus": "completed",
         "finishReason": "stop",
