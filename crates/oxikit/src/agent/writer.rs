@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 /// What happens to a message while another one of the same session is worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhileBusy {
-    /// It is refused with `ABORTED`.
+    /// It is refused with `ABORTED`, unless the other one ends within half a second:
+    /// a client that calls a turn off may go on at once.
     #[default]
     Reject,
     /// It waits for its turn, at most so long; then it is refused.
@@ -26,6 +27,8 @@ pub enum WhileBusy {
 /// A writer that does not renew its lease for so long has lost it.
 const TTL: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
+/// It takes a moment until a server knows that a client has left, and has stopped.
+const GRACE: Duration = Duration::from_millis(500);
 /// How often a waiting message looks whether another process has ended.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -124,7 +127,7 @@ impl Writer {
         let line = self.agent.busy.enter(&self.key);
         self.is_entered = true;
         let lease = match self.agent.while_busy {
-            WhileBusy::Reject => self.ask(false).await?,
+            WhileBusy::Reject => self.wait(Instant::now() + GRACE).await?,
             WhileBusy::Interrupt => self.ask(true).await?,
             WhileBusy::Queue(longest) => {
                 let until = Instant::now() + longest;
@@ -163,7 +166,7 @@ impl Writer {
         })
     }
 
-    /// Asks until the other process has ended.
+    /// Asks until the other one has ended.
     async fn wait(&self, until: Instant) -> Result<Lease> {
         let mut pause = Duration::from_millis(5);
         loop {

@@ -64,6 +64,21 @@ async fn by_default_it_is_refused() {
 }
 
 #[tokio::test]
+async fn but_not_if_the_other_is_just_about_to_end() {
+    let slow = Slow::new(WhileBusy::default());
+    let first = slow.say("first");
+    slow.begun.notified().await;
+    let second = slow.say("second");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    slow.go.notify_one();
+    first.await.unwrap().unwrap();
+    slow.begun.notified().await;
+    slow.go.notify_one();
+    second.await.unwrap().unwrap();
+    assert_eq!(slow.texts().await, ["first", "first", "second", "second"]);
+}
+
+#[tokio::test]
 async fn it_may_wait_in_line() {
     let slow = Slow::new(WhileBusy::Queue(Duration::from_secs(10)));
     let mut turns = Vec::new();
