@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use oxikit::prelude::*;
+use oxikit_core::ports::StreamStore;
 use oxikit_core::ports::memory::MemoryStreams;
 use oxikit_serve::{Expose, Server, context_from};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,6 +19,10 @@ struct App {
 }
 
 async fn app() -> App {
+    app_on(Arc::new(MemoryStreams::default())).await
+}
+
+async fn app_on(streams: Arc<dyn StreamStore>) -> App {
     let ai = Oxikit::builder().build();
     let go_on = Arc::new(Notify::new());
     let signal = go_on.clone();
@@ -40,7 +45,7 @@ async fn app() -> App {
     });
     let server = Server::new(&ai)
         .auth(who)
-        .stream_store(Arc::new(MemoryStreams::default()))
+        .stream_store(streams)
         .expose(Expose::new(&steps).durable())
         .expose(&plain)
         .port(0)
@@ -174,4 +179,22 @@ async fn a_refused_input_is_a_block_and_leaves_no_stream() {
     let (head, body) = finish(send(&app, "steps", "", r#"{"data":"yes"}"#).await).await;
     assert!(!head.contains("x-genkit-stream-id"), "{head}");
     assert!(body.starts_with("error: {\"error\":{\"status\":\"INVALID_ARGUMENT\""), "{body}");
+}
+
+#[tokio::test]
+async fn a_stream_in_a_file_is_read_again_by_another_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || oxikit_sql::SqliteStore::open(folder.path().join("app.db")).unwrap();
+    let first = app_on(open().streams()).await;
+    first.go_on.notify_one();
+    let (head, body) = finish(send(&first, "steps", "", r#"{"data":false}"#).await).await;
+    assert_eq!(body, ALL);
+    drop(first);
+
+    let second = app_on(open().streams()).await;
+    let again = format!("x-genkit-stream-id: {}\r\n", stream_id(&head));
+    assert_eq!(finish(send(&second, "steps", &again, "{}").await).await.1, ALL);
+    let from_one = format!("{again}x-oxikit-stream-position: 1\r\n");
+    let (_, rest) = finish(send(&second, "steps", &from_one, "{}").await).await;
+    assert!(!rest.contains("one") && rest.contains("two"), "{rest}");
 }
