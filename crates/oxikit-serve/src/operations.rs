@@ -5,7 +5,7 @@
 //! the application's, and a warning is logged.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -23,6 +23,7 @@ use crate::access_log::Watch;
 use crate::action_http::App;
 use crate::auth::RequestInfo;
 use crate::gate::Gate;
+use crate::openapi::Api;
 use crate::panic_guard::guarded;
 use crate::reply;
 
@@ -39,12 +40,32 @@ pub(crate) type ReadyCheck =
 
 /// What the pages show.
 pub(crate) struct Operations {
-    pub(crate) ready_check: Option<ReadyCheck>,
-    pub(crate) openapi: Document,
+    ready_check: Option<ReadyCheck>,
+    has_agents_api: bool,
+    /// Written when it is first asked for; most servers are never asked.
+    openapi: OnceLock<Document>,
+}
+
+impl Operations {
+    pub(crate) fn new(ready_check: Option<ReadyCheck>, has_agents_api: bool) -> Self {
+        Self { ready_check, has_agents_api, openapi: OnceLock::new() }
+    }
+
+    fn openapi(&self, app: &App) -> &Document {
+        self.openapi.get_or_init(|| {
+            let api = Api {
+                exposed: &app.exposed,
+                prefix: &app.prefix,
+                security_scheme: app.provider.as_ref().and_then(|who| who.security_scheme()),
+                has_agents_api: self.has_agents_api,
+            };
+            Document::new(&api.document())
+        })
+    }
 }
 
 /// The OpenAPI document, written once.
-pub(crate) struct Document {
+struct Document {
     bytes: Bytes,
     etag: HeaderValue,
 }
@@ -156,7 +177,7 @@ async fn metrics(_: Caller, State(app): State<Arc<App>>) -> Response<Body> {
 
 async fn openapi(_: Caller, State(app): State<Arc<App>>, asked: HeaderMap) -> Response<Body> {
     match &app.operations {
-        Some(pages) => pages.openapi.answer(&asked),
+        Some(pages) => pages.openapi(&app).answer(&asked),
         None => reply::error(&Status::not_found("there is no description")),
     }
 }
@@ -184,7 +205,7 @@ async fn wrong_method() -> Response<Body> {
 }
 
 impl Document {
-    pub(crate) fn new(document: &serde_json::Value) -> Self {
+    fn new(document: &serde_json::Value) -> Self {
         let bytes = Bytes::from(document.to_string());
         let etag = format!("\"{:016x}\"", fingerprint(&bytes));
         let etag =

@@ -19,8 +19,7 @@ use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::listen::{Ending, listen};
 use crate::metrics::Metrics;
-use crate::openapi::Api;
-use crate::operations::{self, Document, Operations, ReadyCheck};
+use crate::operations::{self, Operations, ReadyCheck};
 
 /// The port that is used when neither the program nor `PORT` names one.
 const DEFAULT_PORT: u16 = 3400;
@@ -242,12 +241,8 @@ impl Server {
         if let Some(metrics) = &metrics {
             exposed.measure(metrics);
         }
-        let operations = self.has_operations.then(|| {
-            let security_scheme = self.provider.as_ref().and_then(|who| who.security_scheme());
-            let (prefix, has_agents_api) = (&*self.prefix, self.has_agents_api);
-            let api = Api { exposed: &exposed, prefix, security_scheme, has_agents_api };
-            Operations { openapi: Document::new(&api.document()), ready_check: self.ready_check }
-        });
+        let (ready_check, has_agents_api) = (self.ready_check, self.has_agents_api);
+        let operations = self.has_operations.then(|| Operations::new(ready_check, has_agents_api));
         Arc::new(App {
             agents: AgentScope::new(only_exposed, self.is_all_durable, metrics.as_ref()),
             exposed,
