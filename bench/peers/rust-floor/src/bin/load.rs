@@ -413,12 +413,16 @@ struct Talk {
     buf: BytesMut,
     req: Vec<u8>,
 }
-/// All sessions at the same time, each turn after turn.
-async fn turns(talks: Vec<Talk>, count: u64) -> io::Result<Vec<Talk>> {
+/// All sessions at the same time, each turn after turn. On new connections: a server
+/// may have closed those that waited for the slowest one.
+async fn turns(o: &Opt, talks: Vec<Talk>, count: u64) -> io::Result<Vec<Talk>> {
     let tasks: Vec<_> = talks
         .into_iter()
         .map(|mut t| {
+            let o = o.clone();
             tokio::spawn(async move {
+                t.conn = connect(&o).await?;
+                t.buf.clear();
                 for _ in 0..count {
                     let x = timeout(
                         Duration::from_secs(60),
@@ -445,7 +449,7 @@ async fn window(o: &Opt, talks: Vec<Talk>) -> io::Result<(Vec<Talk>, f64, f64)> 
     let cpu = || o.pids.iter().map(|p| cpu_s(*p)).sum::<f64>();
     let written = || o.pids.iter().map(|p| written_bytes(*p)).sum::<f64>();
     let before = (cpu(), written());
-    let talks = turns(talks, WINDOW).await?;
+    let talks = turns(o, talks, WINDOW).await?;
     // What is written behind the answer belongs to it too.
     tokio::time::sleep(Duration::from_millis(50)).await;
     Ok((talks, (cpu() - before.0) * 1e6 / requests, (written() - before.1) / requests))
@@ -471,15 +475,17 @@ async fn conversations(o: &Opt) -> io::Result<Value> {
         talks.push(Talk { conn: connect(o).await?, buf: BytesMut::new(), req: request(o, &body) });
     }
     let memory = || o.pids.iter().map(|p| mem_mb(*p, "VmRSS")).sum::<f64>();
-    let talks = turns(talks, 5).await?;
+    let talks = turns(o, talks, 5).await?;
     let (talks, cpu_10, bytes_10) = window(o, talks).await?;
     let (early, at) = (memory(), 5 + WINDOW);
-    let talks = turns(talks, o.n.saturating_sub(at + WINDOW)).await?;
+    let talks = turns(o, talks, o.n.saturating_sub(at + WINDOW)).await?;
     let (_talks, cpu_last, bytes_last) = window(o, talks).await?;
     let messages = (o.n - at) as f64 * 2.0 * o.c as f64;
-    Ok(json!({"cmd":"chat","sessions":o.c,"turns":o.n,"cpu_us_turn_10":r(cpu_10),"cpu_us_last":r(cpu_last),
+    Ok(
+        json!({"cmd":"chat","sessions":o.c,"turns":o.n,"cpu_us_turn_10":r(cpu_10),"cpu_us_last":r(cpu_last),
         "times_turn_10":r(cpu_last / cpu_10.max(0.001)),"bytes_turn_10":r(bytes_10),"bytes_last":r(bytes_last),
-        "kb_per_message":r((memory() - early) * 1024.0 / messages.max(1.0)),"rss_mb":r(memory())}))
+        "kb_per_message":r((memory() - early) * 1024.0 / messages.max(1.0)),"rss_mb":r(memory())}),
+    )
 }
 
 // ---- idle connections ---------------------------------------------------------------------------------
