@@ -16,6 +16,8 @@ use crate::{Payload, Status};
 /// costs nothing.
 pub struct Emitter<C = Payload> {
     sink: Option<Sink>,
+    /// The sink's change for those who know the type: nothing is packed in between.
+    typed: Option<TypedChange<C>>,
     chunk: PhantomData<fn(C)>,
 }
 
@@ -26,7 +28,8 @@ pub(crate) struct Sink {
     change: Option<Change>,
 }
 
-type Change = Arc<dyn Fn(Payload) -> Result<Option<Payload>, Status> + Send + Sync>;
+type Change = TypedChange<Payload>;
+type TypedChange<C> = Arc<dyn Fn(C) -> Result<Option<Payload>, Status> + Send + Sync>;
 
 impl Sink {
     pub(crate) fn new(queue: ChunkSender) -> Self {
@@ -48,7 +51,7 @@ impl Sink {
 
 impl<C> Emitter<C> {
     pub(crate) fn new(sink: Option<Sink>) -> Self {
-        Self { sink, chunk: PhantomData }
+        Self { sink, typed: None, chunk: PhantomData }
     }
 
     /// An emitter and its reader.
@@ -93,7 +96,11 @@ impl<C: Serialize + Send + Sync + 'static> Emitter<C> {
         if sink.queue.is_retired() {
             return Ok(());
         }
-        let Some(payload) = sink.payload(chunk)? else { return Ok(()) };
+        let payload = match &self.typed {
+            Some(change) => change(chunk)?,
+            None => sink.payload(chunk)?,
+        };
+        let Some(payload) = payload else { return Ok(()) };
         match sink.queue.send(payload).await {
             Err(_) if !sink.queue.is_retired() => Err(Status::cancelled()),
             _ => Ok(()),
@@ -107,19 +114,23 @@ impl<C: Serialize + Send + Sync + 'static> Emitter<C> {
         D: DeserializeOwned + 'static,
         F: Fn(D) -> Result<Option<C>, Status> + Send + Sync + 'static,
     {
-        let Some(sink) = &self.sink else { return Emitter::discard() };
-        let next = sink.clone();
-        let change: Change = Arc::new(move |payload| match change(payload.parse()?)? {
-            Some(chunk) => next.payload(chunk),
-            None => Ok(None),
+        let Some(sink) = self.sink.clone() else { return Emitter::discard() };
+        let (queue, next) = (sink.queue.clone(), self.typed.clone());
+        let typed: TypedChange<D> = Arc::new(move |chunk| match (change(chunk)?, &next) {
+            (Some(chunk), Some(next)) => next(chunk),
+            (Some(chunk), None) => sink.payload(chunk),
+            (None, _) => Ok(None),
         });
-        Emitter::new(Some(Sink { queue: sink.queue.clone(), change: Some(change) }))
+        let erased = typed.clone();
+        let change: Change = Arc::new(move |payload| erased(payload.parse()?));
+        let sink = Some(Sink { queue, change: Some(change) });
+        Emitter { sink, typed: Some(typed), chunk: PhantomData }
     }
 }
 
 impl<C> Clone for Emitter<C> {
     fn clone(&self) -> Self {
-        Self::new(self.sink.clone())
+        Self { sink: self.sink.clone(), typed: self.typed.clone(), chunk: PhantomData }
     }
 }
 
