@@ -60,6 +60,7 @@ mod secret;
 mod span;
 mod status;
 mod step;
+pub mod timestamp;
 mod tree;
 
 pub use action::{Action, ActionBuilder};

@@ -14,7 +14,6 @@ mod openapi;
 mod route;
 mod sessions;
 mod snapshots;
-mod timestamp;
 
 use std::sync::Arc;
 

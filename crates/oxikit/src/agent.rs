@@ -5,7 +5,6 @@
 //! client. One message at a time changes a session.
 
 mod builder;
-mod clock;
 mod companions;
 mod conversation;
 mod definition;

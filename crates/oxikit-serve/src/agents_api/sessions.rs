@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxikit_core::Status;
 use oxikit_core::ports::{
     SessionQuery, SessionStore, SessionSummary, SnapshotNode, StoredSnapshot,
 };
+use oxikit_core::timestamp::{epoch_millis, is_lost};
 use oxikit_wire::{
     AgentFinishReason, JsonObject, SessionAborted, SessionActivity, SessionDeleted, SessionDetails,
     SessionInfo, SessionList, SessionState, SnapshotInfo, SnapshotStatus, SnapshotTree,
@@ -17,14 +17,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::timestamp::{epoch_millis, is_older_than};
 
 /// Pages have at most so many sessions.
 const MAX_PAGE: usize = 200;
 /// A page that finds few sessions of the asked status asks the store so often.
 const MAX_ROUNDS: usize = 20;
-/// Detached work that has not been heard of for so long counts as lost.
-const HEARTBEAT_TIME: Duration = Duration::from_secs(60);
 
 /// A page of sessions.
 pub(super) async fn list(agent: &Agent, query: Option<&str>) -> Result<SessionList, Status> {
@@ -242,8 +239,7 @@ impl AbortBody {
 }
 
 fn info(summary: SessionSummary) -> SessionInfo {
-    let is_lost = summary.status == Some(SnapshotStatus::Pending)
-        && summary.heartbeat_at.is_some_and(|at| is_older_than(&at, HEARTBEAT_TIME));
+    let is_lost = is_lost(summary.status, summary.heartbeat_at.as_deref());
     let status = if is_lost { Some(SnapshotStatus::Expired) } else { summary.status };
     SessionInfo {
         metadata: counted(summary.metadata, &summary.latest, summary.snapshots),

@@ -1,19 +1,16 @@
 //! The actions beside an agent: reading its snapshots, stopping its work.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxikit_core::ports::{Owner, SnapshotWrite};
+use oxikit_core::timestamp::{self, is_lost};
 use oxikit_core::{Action, ActionKind, Context, Result, Status};
 use oxikit_wire::{
     AgentAbortRequest, AgentAbortResponse, AgentFinishReason, GetSnapshotRequest, SessionSnapshot,
     SnapshotStatus,
 };
 
-use super::{Definition, clock};
-
-/// Detached work that has not been heard of for so long counts as lost.
-const EXPIRY: Duration = Duration::from_secs(60);
+use super::Definition;
 
 /// Both companions; they have the agent's own name.
 pub(super) fn actions(agent: &Arc<Definition>) -> [Action; 2] {
@@ -55,18 +52,13 @@ async fn get(
         return Err(Status::not_found(format!("{what} not found")));
     };
     let mut snapshot = stored.snapshot;
-    if is_expired(&snapshot) {
+    if is_lost(snapshot.status, snapshot.heartbeat_at.as_deref()) {
         snapshot.status = Some(SnapshotStatus::Expired);
     }
     // Clients wait for a status; a foreign store may have left it out.
     snapshot.status.get_or_insert(SnapshotStatus::Completed);
     snapshot.state = snapshot.state.map(|state| agent.shown(state)).transpose()?;
     Ok(snapshot)
-}
-
-fn is_expired(snapshot: &SessionSnapshot) -> bool {
-    snapshot.status == Some(SnapshotStatus::Pending)
-        && snapshot.heartbeat_at.as_ref().is_some_and(|beat| clock::is_older(beat, EXPIRY))
 }
 
 /// Stops the work behind a pending snapshot. Answers the status before; of a
@@ -91,7 +83,7 @@ async fn abort(
         Ok(row.map(|row| SessionSnapshot {
             status: Some(SnapshotStatus::Aborted),
             finish_reason: Some(AgentFinishReason::Aborted),
-            updated_at: Some(clock::now()),
+            updated_at: Some(timestamp::now()),
             heartbeat_at: None,
             ..row.clone()
         }))

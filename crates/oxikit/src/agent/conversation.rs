@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use oxikit_core::{Context, Emitter, Inputs, Result, Status, Step, StepKind};
+use oxikit_core::{Context, Emitter, Inputs, Result, Status, Step, StepKind, timestamp};
 use oxikit_wire::{
     AgentFinishReason, AgentInput, AgentOutput, AgentStreamChunk, RuntimeError, SessionSnapshot,
     SessionState, SnapshotStatus, TurnEnd,
@@ -15,7 +15,7 @@ use super::definition::BoxFuture;
 use super::start::{Begun, new_id};
 use super::turn::{TurnParts, TurnPlace, TurnReply};
 use super::writer::{Write, Writer};
-use super::{Definition, Session, clock};
+use super::{Definition, Session};
 
 /// So many inputs wait behind a running turn before their sender has to.
 const MAX_WAITING: usize = 64;
@@ -246,7 +246,7 @@ impl Conversation {
     /// The snapshot of a turn that stands there, its state aside. Time does not run
     /// backwards along a branch, whatever the clock does.
     pub(super) fn snapshot(&self, place: &TurnPlace) -> SessionSnapshot {
-        let now = clock::now();
+        let now = timestamp::now();
         let created_at = match &self.last_good.created_at {
             Some(parent) if *parent > now => parent.clone(),
             _ => now,

@@ -9,19 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite};
+use oxikit_core::timestamp::{self, HEARTBEAT};
 use oxikit_core::{Inputs, Result, Status, StatusCode};
 use oxikit_wire::{AgentFinishReason, AgentInput, AgentOutput, SessionSnapshot, SnapshotStatus};
 use tokio::time::sleep;
 
-use super::clock;
 use super::conversation::{Conversation, RunningTurn, TurnDone, runtime_error};
 use super::recover::Work;
 use super::start::new_id;
 use super::turn::TurnPlace;
 use super::writer::{Write, Writer};
 
-/// How often detached work says that it is alive.
-const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How long the end of the work is tried to be written while the store is away.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -221,8 +219,10 @@ impl PendingRow {
             };
             let beat = |row: Option<&SessionSnapshot>| {
                 let row = row.filter(|row| row.status == Some(SnapshotStatus::Pending));
-                Ok(row
-                    .map(|row| SessionSnapshot { heartbeat_at: Some(clock::now()), ..row.clone() }))
+                Ok(row.map(|row| SessionSnapshot {
+                    heartbeat_at: Some(timestamp::now()),
+                    ..row.clone()
+                }))
             };
             if let Err(error) = store.save(write, &beat).await {
                 tracing::warn!(%error, snapshot, "a heartbeat is not kept");

@@ -47,6 +47,14 @@ impl Slow {
     }
 }
 
+/// Lets a message run until it has to wait: there is one thread, and nothing else
+/// to wait for before that.
+async fn came_to_wait() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn by_default_it_is_refused() {
     let slow = Slow::new(WhileBusy::default());
@@ -69,7 +77,7 @@ async fn but_not_if_the_other_is_just_about_to_end() {
     let first = slow.say("first");
     slow.begun.notified().await;
     let second = slow.say("second");
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    came_to_wait().await;
     slow.go.notify_one();
     first.await.unwrap().unwrap();
     slow.begun.notified().await;
@@ -84,7 +92,7 @@ async fn it_may_wait_in_line() {
     let mut turns = Vec::new();
     for text in ["1", "2", "3"] {
         turns.push(slow.say(text));
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        came_to_wait().await;
     }
     for _ in 0..3 {
         slow.begun.notified().await;

@@ -1,12 +1,12 @@
 //! Work that goes on without its caller.
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use oxikit::wire::{AgentFinishReason, GetSnapshotRequest, SessionSnapshot, SnapshotStatus};
 use oxikit::{StatusCode, Turn};
 use oxikit_core::chat::AgentDoor;
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, Term};
+use tokio::sync::Notify;
 
 use super::*;
 
@@ -37,21 +37,22 @@ async fn detached_work_keeps_its_place_in_the_tree() {
 
 #[tokio::test]
 async fn an_aborted_turn_is_stopped_and_stays_aborted() {
-    struct Dropped(Arc<AtomicUsize>);
+    struct Dropped(Arc<Notify>);
     impl Drop for Dropped {
         fn drop(&mut self) {
-            self.0.fetch_add(1, SeqCst);
+            self.0.notify_one();
         }
     }
-    let (ai, store, stops) = (Oxikit::builder().build(), store(), Arc::new(AtomicUsize::new(0)));
-    let seen = stops.clone();
+    let (ai, store) = (Oxikit::builder().build(), store());
+    let (begun, stopped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begins, stops) = (begun.clone(), stopped.clone());
     let blocks = move |turn: Turn| {
-        let guard = Dropped(seen.clone());
+        let (begins, guard) = (begins.clone(), Dropped(stops.clone()));
         async move {
             let _guard = guard;
-            turn.context().cancellation().cancelled().await;
-            tokio::time::sleep(Duration::from_secs(60)).await;
-            Ok(turn.answer("too late"))
+            begins.notify_one();
+            std::future::pending::<()>().await;
+            Ok(turn.answer("never"))
         }
     };
     let builder = Agent::builder("a").turn(blocks).shared_store(store.clone());
@@ -60,14 +61,11 @@ async fn an_aborted_turn_is_stopped_and_stays_aborted() {
     let id = output.snapshot_id.unwrap();
     assert_eq!(output.finish_reason, Some(AgentFinishReason::Detached));
     let door = agent.for_caller(ActionContext::default());
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    begun.notified().await;
     assert_eq!(door.abort(&id).await.unwrap(), Some(SnapshotStatus::Pending));
     assert_eq!(door.abort(&id).await.unwrap(), Some(SnapshotStatus::Aborted));
-    let begun = std::time::Instant::now();
-    while stops.load(SeqCst) == 0 {
-        assert!(begun.elapsed() < Duration::from_millis(500), "stop stops");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    let stop = tokio::time::timeout(Duration::from_millis(500), stopped.notified());
+    stop.await.expect("stop stops");
     let row = store.get(&Owner::nobody(), &id).await.unwrap().unwrap().snapshot;
     assert_eq!(row.status, Some(SnapshotStatus::Aborted));
     // The session is free and goes on without it.
@@ -78,12 +76,13 @@ async fn an_aborted_turn_is_stopped_and_stays_aborted() {
 
 #[tokio::test]
 async fn a_deleted_session_stops_its_work() {
-    let (ai, store, gone) =
-        (Oxikit::builder().build(), store(), Arc::new(tokio::sync::Notify::new()));
-    let tell = gone.clone();
+    let (ai, store) = (Oxikit::builder().build(), store());
+    let (begun, gone) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begins, tell) = (begun.clone(), gone.clone());
     let blocks = move |turn: Turn| {
-        let tell = tell.clone();
+        let (begins, tell) = (begins.clone(), tell.clone());
         async move {
+            begins.notify_one();
             let token = turn.context().cancellation().clone();
             tokio::spawn(async move {
                 token.cancelled().await;
@@ -96,7 +95,7 @@ async fn a_deleted_session_stops_its_work() {
     let builder = Agent::builder("a").turn(blocks).shared_store(store.clone());
     let agent = ai.define_agent(builder).unwrap();
     let output = invoke(&ai, &agent, in_session("s"), detached("work")).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    begun.notified().await;
     assert!(store.delete(&Owner::nobody(), "s").await.unwrap());
     tokio::time::timeout(Duration::from_secs(2), gone.notified()).await.unwrap();
     let row = store.get(&Owner::nobody(), &output.snapshot_id.unwrap()).await.unwrap();
@@ -181,7 +180,6 @@ async fn the_caller_of_lost_work_is_known_but_not_its_credentials() {
         .with("secrets", json!({ "db": "hunter2" }));
     let call = Call::new(detached("work")).with_context(context).in_registry(ai.registry());
     agent.action().run(call).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(20)).await;
     // Its holder does not come back.
     let owner = Owner::principal("ada");
     let page = store.list(&owner, &Default::default()).await.unwrap();
