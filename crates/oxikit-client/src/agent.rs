@@ -23,7 +23,7 @@ use crate::{Client, RemoteAction, RemoteStream};
 /// ```no_run
 /// use oxikit_client::RemoteAgent;
 ///
-/// # async fn token() -> oxikit_client::Result<String> { unimplemented!() }
+/// # async fn token() -> oxikit_client::Result<String> { Ok("a token".to_owned()) }
 /// # async fn example() -> oxikit_client::Result<()> {
 /// let guide = RemoteAgent::new("https://agents.example/guide")?
 ///     .with_headers_from(|| async { Ok([("authorization", token().await?)]) });
