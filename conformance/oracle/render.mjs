@@ -34,6 +34,12 @@ function show(value) {
   return value === undefined ? "null" : JSON.stringify(value);
 }
 
+// A string of ours cannot hold half a character, which is what an index into
+// a string may give here; it becomes the sign for what cannot be shown.
+function whole(text) {
+  return text.toWellFormed().replace(/\\+ud[89a-f][0-9a-f]{2}/g, "\ufffd");
+}
+
 class Printing extends Handlebars.JavaScriptCompiler {
   append() {
     this.appendEscaped();
@@ -51,7 +57,7 @@ function render({ template, input, data, partials }, compiler) {
   const knownHelpers = Object.fromEntries(Object.keys(helpers).map((name) => [name, true]));
   try {
     const run = env.compile(template, { knownHelpers, knownHelpersOnly: true, noEscape: true });
-    return { text: run(input, { data }) };
+    return { text: whole(run(input, { data })) };
   } catch (error) {
     return { error: String(error.message ?? error).split("\n")[0] };
   }
