@@ -77,7 +77,9 @@ pub use registry::{ActionResolver, Registry, WeakRegistry};
 pub use run::{Canceller, Event, Run};
 pub use schema::{Schema, model_schema_of};
 pub use secret::Secret;
-pub use span::{SpanExporter, SpanId, SpanRecord, SpanStatus, StepKind, TraceId};
+pub use span::{
+    OpenSpan, SpanError, SpanExporter, SpanId, SpanRecord, SpanStatus, StepKind, TraceId,
+};
 pub use status::{OutgoingStatus, ResultExt, Status};
 pub use step::Step;
 

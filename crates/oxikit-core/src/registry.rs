@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use oxikit_wire::ActionDescriptor;
 use serde_json::Value;
 
-use crate::{Action, ActionKind, Call, Payload, Result, SpanExporter, Status};
+use crate::{
+    Action, ActionKind, Call, OpenSpan, Payload, Result, SpanExporter, SpanRecord, Status,
+};
 
 /// Finds actions that are made on demand, such as the models of a provider.
 #[async_trait]
@@ -53,7 +55,8 @@ struct Inner {
     actions: RwLock<HashMap<String, Action>>,
     resolvers: RwLock<Vec<Arc<dyn ActionResolver>>>,
     values: RwLock<BTreeMap<(&'static str, String), Value>>,
-    exporter: OnceLock<Arc<dyn SpanExporter>>,
+    /// Empty until the first is added, so that nobody who traces nothing pays.
+    exporter: OnceLock<RwLock<Arc<dyn SpanExporter>>>,
     states: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -185,16 +188,42 @@ impl Registry {
         WeakRegistry(Arc::downgrade(&self.0))
     }
 
-    /// Sends all spans there from now on. Only the first call counts.
-    pub fn set_exporter(&self, exporter: Arc<dyn SpanExporter>) {
-        if self.0.exporter.set(exporter).is_err() {
-            tracing::warn!("a span exporter is set already; the new one is not used");
+    /// Sends all spans there too from now on.
+    pub fn add_exporter(&self, exporter: Arc<dyn SpanExporter>) {
+        let mut first = Some(exporter);
+        let current = self.0.exporter.get_or_init(|| {
+            RwLock::new(first.take().expect("the exporter is taken by the first call only"))
+        });
+        if let Some(another) = first {
+            let mut current = write(current);
+            *current = Arc::new(Both(current.clone(), another));
         }
     }
 
     /// Where spans go, if anywhere.
     pub fn exporter(&self) -> Option<Arc<dyn SpanExporter>> {
-        self.0.exporter.get().cloned()
+        self.0.exporter.get().map(|exporter| read(exporter).clone())
+    }
+}
+
+/// Two exporters as one.
+struct Both(Arc<dyn SpanExporter>, Arc<dyn SpanExporter>);
+
+#[async_trait]
+impl SpanExporter for Both {
+    fn start(&self, span: &OpenSpan) {
+        self.0.start(span);
+        self.1.start(span);
+    }
+
+    fn end(&self, span: SpanRecord) {
+        self.0.end(span.clone());
+        self.1.end(span);
+    }
+
+    async fn flush(&self) {
+        self.0.flush().await;
+        self.1.flush().await;
     }
 }
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use oxikit_wire::JsonObject;
 use serde_json::Value;
 
-use crate::{ActionContext, Status};
+use crate::{ActionContext, Status, StatusCode};
 
 /// An attribute is cut after so many bytes.
 const MAX_ATTRIBUTE: usize = 256 * 1024;
@@ -69,8 +69,9 @@ impl fmt::Debug for SpanId {
 /// a logger that it exports.
 #[async_trait]
 pub trait SpanExporter: Send + Sync {
-    /// A span has begun; its output and status are not known yet.
-    fn start(&self, span: &SpanRecord);
+    /// A span has begun. Whoever wants to show it while it runs keeps the handle
+    /// and looks a little later: most spans have ended by then.
+    fn start(&self, span: &OpenSpan);
 
     /// A span has ended.
     fn end(&self, span: SpanRecord);
@@ -106,8 +107,30 @@ pub struct SpanRecord {
 pub enum SpanStatus {
     /// Well, or it still runs.
     Ok,
-    /// With this message.
-    Error(String),
+    /// With a failure.
+    Error(SpanError),
+}
+
+impl SpanStatus {
+    /// The failure, if it is one.
+    pub fn error(&self) -> Option<&SpanError> {
+        match self {
+            Self::Ok => None,
+            Self::Error(error) => Some(error),
+        }
+    }
+}
+
+/// The failure of a span.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SpanError {
+    /// The code.
+    pub code: StatusCode,
+    /// The message.
+    pub message: String,
+    /// The message with its causes, a line each.
+    pub report: String,
 }
 
 /// What a span stands for: the attribute `genkit:type`.
@@ -150,11 +173,28 @@ pub(crate) struct SpanSpec<'a> {
     pub(crate) init: Option<&'a dyn Fn() -> Option<Bytes>>,
 }
 
+/// A span that has begun, for an exporter. Cheap to clone.
+#[derive(Clone)]
+pub struct OpenSpan(Arc<Recording>);
+
+impl OpenSpan {
+    /// The span as it is now; `None` once it has ended.
+    pub fn record(&self) -> Option<SpanRecord> {
+        self.0.record().clone()
+    }
+}
+
+impl fmt::Debug for OpenSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenSpan").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}
+
 /// A running span. Without an exporter it is three numbers.
 pub(crate) struct Span {
     pub(crate) trace_id: TraceId,
     pub(crate) span_id: SpanId,
-    recording: Option<Box<Recording>>,
+    recording: Option<Arc<Recording>>,
 }
 
 struct Recording {
@@ -169,7 +209,7 @@ impl Span {
     /// first one's.
     pub(crate) fn as_parent(&self) -> Self {
         let recording = self.recording.as_deref().map(|recording| {
-            Box::new(Recording {
+            Arc::new(Recording {
                 exporter: recording.exporter.clone(),
                 path: recording.path.clone(),
                 record: Mutex::new(None),
@@ -185,8 +225,8 @@ impl Span {
     ) -> Self {
         let trace_id = parent.map_or_else(TraceId::random, |parent| parent.trace_id);
         let span_id = SpanId::random();
-        let recording = exporter
-            .map(|exporter| Box::new(Recording::start(spec, trace_id, span_id, parent, exporter)));
+        let recording =
+            exporter.map(|exporter| Recording::start(spec, trace_id, span_id, parent, exporter));
         Self { trace_id, span_id, recording }
     }
 
@@ -223,7 +263,11 @@ impl Span {
                 if status.attribute() {
                     attributes.insert("genkit:isFailureSource".into(), true.into());
                 }
-                record.status = SpanStatus::Error(cut(status.message().as_bytes()));
+                record.status = SpanStatus::Error(SpanError {
+                    code: status.code(),
+                    message: cut(status.message().as_bytes()),
+                    report: cut(status.report().as_bytes()),
+                });
             }
         }
         recording.exporter.end(record);
@@ -237,7 +281,7 @@ impl Recording {
         span_id: SpanId,
         parent: Option<&Span>,
         exporter: Arc<dyn SpanExporter>,
-    ) -> Self {
+    ) -> Arc<Self> {
         let subtype = spec.action.map(|(kind, _)| kind);
         let step = if subtype == Some("flow") { "flow" } else { spec.kind.as_str() };
         let above =
@@ -259,8 +303,9 @@ impl Recording {
             attributes: attributes(&spec, own_path, parent.is_none()),
             status: SpanStatus::Ok,
         };
-        exporter.start(&record);
-        Self { exporter, path, record: Mutex::new(Some(record)) }
+        let open = OpenSpan(Arc::new(Self { exporter, path, record: Mutex::new(Some(record)) }));
+        open.0.exporter.start(&open);
+        open.0
     }
 
     fn record(&self) -> std::sync::MutexGuard<'_, Option<SpanRecord>> {

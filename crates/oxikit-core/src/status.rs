@@ -176,6 +176,19 @@ impl Status {
         self.0.cause.as_deref()?.downcast_ref()
     }
 
+    /// All that is known, for the developer: the message, its hint, and what
+    /// caused it, a line each.
+    pub fn report(&self) -> String {
+        let mut report = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            report.push_str("\ncaused by: ");
+            report.push_str(&error.to_string());
+            cause = error.source();
+        }
+        report
+    }
+
     /// What a stranger may read. Every protocol goes through here.
     pub fn outgoing(&self) -> OutgoingStatus {
         let Inner { code, message, details, public, .. } = &*self.0;

@@ -30,6 +30,9 @@ mod metrics;
 mod openapi;
 mod operations;
 mod panic_guard;
+#[cfg(feature = "dev-tools")]
+#[expect(dead_code, reason = "its protocols follow")]
+mod reflection;
 mod reply;
 mod request;
 mod server;

@@ -35,9 +35,11 @@ mod operation;
 mod part;
 mod patch;
 mod reflection;
+pub mod rpc;
 mod session;
 mod status_code;
 mod tool;
+pub mod trace;
 
 pub use agent::{
     AgentAbortRequest, AgentAbortResponse, AgentInit, AgentInput, AgentMetadata, AgentOutput,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use oxikit_core::{Registry, SpanExporter, SpanRecord};
+use oxikit_core::{OpenSpan, Registry, SpanExporter, SpanRecord};
 
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
@@ -11,8 +11,8 @@ pub(crate) struct Recorder {
 }
 
 impl SpanExporter for Recorder {
-    fn start(&self, span: &SpanRecord) {
-        self.started.lock().unwrap().push(span.clone());
+    fn start(&self, span: &OpenSpan) {
+        self.started.lock().unwrap().extend(span.record());
     }
 
     fn end(&self, span: SpanRecord) {
@@ -24,7 +24,7 @@ impl Recorder {
     /// A registry whose spans are kept.
     pub(crate) fn new() -> (Arc<Self>, Registry) {
         let (recorder, registry) = (Arc::new(Self::default()), Registry::default());
-        registry.set_exporter(recorder.clone());
+        registry.add_exporter(recorder.clone());
         (recorder, registry)
     }
 

@@ -1,8 +1,8 @@
 //! Traces, compared with what official runtimes record.
 
 use oxikit_core::{
-    Action, ActionContext, ActionKind, Call, Context, Emitter, Inputs, Payload, Registry,
-    SpanStatus, Status, Step, StepKind,
+    Action, ActionContext, ActionKind, Call, Context, Emitter, Inputs, OpenSpan, Payload, Registry,
+    SpanStatus, Status, StatusCode, Step, StepKind,
 };
 use oxikit_wire::JsonObject;
 use serde_json::{Value, json};
@@ -90,7 +90,10 @@ async fn a_flow_that_fails() {
             "genkit:isFailureSource":true,
         }),
     );
-    assert_eq!(recorder.one("boom").status, SpanStatus::Error("kaboom".into()));
+    let status = recorder.one("boom").status;
+    let error = status.error().unwrap();
+    assert_eq!((error.code, error.message.as_str()), (StatusCode::Internal, "kaboom"));
+    assert_eq!(error.report, "INTERNAL: kaboom");
 }
 
 #[tokio::test]
@@ -187,7 +190,7 @@ async fn only_the_innermost_failing_span_is_the_source() {
     assert_eq!(is_source("handled"), Some(json!(true)));
     assert_eq!(is_source("inner"), Some(json!(true)));
     assert_eq!((is_source("middle"), is_source("outer")), (None, None));
-    assert_eq!(recorder.one("outer").status, SpanStatus::Error("second".into()));
+    assert_eq!(recorder.one("outer").status.error().unwrap().message, "second");
 }
 
 #[tokio::test]
@@ -234,11 +237,40 @@ async fn without_an_exporter_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn only_the_first_exporter_counts() {
-    let (recorder, registry) = Recorder::new();
-    let (other, _) = Recorder::new();
-    registry.set_exporter(other.clone());
+async fn every_exporter_gets_every_span() {
+    let (first, registry) = Recorder::new();
+    let ((second, _), (third, _)) = (Recorder::new(), Recorder::new());
+    registry.add_exporter(second.clone());
+    registry.add_exporter(third.clone());
     let action = Action::builder(ActionKind::Flow, "x").handler(|(): ()| async { Ok(1) });
     action.run(Call::empty().in_registry(&registry)).await.unwrap();
-    assert_eq!((recorder.ended().len(), other.ended().len()), (1, 0));
+    for recorder in [first, second, third] {
+        assert_eq!(recorder.one("x").attributes["genkit:output"], "1");
+    }
+}
+
+#[tokio::test]
+async fn a_span_can_be_looked_at_while_it_runs() {
+    #[derive(Default)]
+    struct Open(std::sync::Mutex<Option<OpenSpan>>);
+    impl oxikit_core::SpanExporter for Open {
+        fn start(&self, span: &OpenSpan) {
+            *self.0.lock().unwrap() = Some(span.clone());
+        }
+        fn end(&self, _: oxikit_core::SpanRecord) {}
+    }
+    let (open, registry) = (std::sync::Arc::new(Open::default()), Registry::default());
+    registry.add_exporter(open.clone());
+    let seen = open.clone();
+    let action = Action::builder(ActionKind::Flow, "x").handler(move |(): (), ctx: Context| {
+        let seen = seen.clone();
+        async move {
+            ctx.set_attribute("step", "now");
+            let record = seen.0.lock().unwrap().as_ref().unwrap().record().unwrap();
+            assert_eq!((record.end, &record.attributes["step"]), (None, &json!("now")));
+            Ok(())
+        }
+    });
+    action.run(Call::empty().in_registry(&registry)).await.unwrap();
+    assert!(open.0.lock().unwrap().as_ref().unwrap().record().is_none(), "it has ended");
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use oxikit::prelude::*;
 use oxikit::{Agent, MemorySessions, Turn, TurnReply};
-use oxikit_core::{ActionContext, SpanExporter, SpanRecord};
+use oxikit_core::{ActionContext, OpenSpan, SpanExporter, SpanRecord};
 use oxikit_serve::{Server, context_from};
 use oxikit_wire::{AgentFinishReason, Artifact, Part};
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ struct App {
 struct Spans(Mutex<Vec<SpanRecord>>);
 
 impl SpanExporter for Spans {
-    fn start(&self, _: &SpanRecord) {}
+    fn start(&self, _: &OpenSpan) {}
 
     fn end(&self, span: SpanRecord) {
         self.0.lock().unwrap().push(span);
@@ -118,7 +118,7 @@ async fn app() -> App {
 async fn app_with(set: impl FnOnce(Server) -> Server) -> App {
     let ai = Oxikit::builder().build();
     let spans = Arc::new(Spans::default());
-    ai.registry().set_exporter(spans.clone());
+    ai.registry().add_exporter(spans.clone());
     let (started_tx, started) = mpsc::unbounded_channel();
     let (cancelled_tx, cancelled) = mpsc::unbounded_channel();
     let go_on = Arc::new(Notify::new());

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use oxikit::{
     Call, Context, EvalDataPoint, EvalStatus, Evaluator, Oxikit, Result, Score, Status, StatusCode,
 };
-use oxikit_core::{SpanExporter, SpanRecord, SpanStatus};
+use oxikit_core::{OpenSpan, SpanExporter, SpanRecord};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -31,7 +31,7 @@ struct Spans(Mutex<Vec<SpanRecord>>);
 
 #[async_trait::async_trait]
 impl SpanExporter for Spans {
-    fn start(&self, _: &SpanRecord) {}
+    fn start(&self, _: &OpenSpan) {}
 
     fn end(&self, span: SpanRecord) {
         self.0.lock().expect("nobody panics with the lock").push(span);
@@ -60,7 +60,7 @@ async fn an_evaluator_is_listed_as_the_developer_tools_expect() {
 async fn every_case_is_judged_in_a_span_of_its_own_as_official_runtimes_record_it() -> Result<()> {
     let ai = Oxikit::builder().build();
     let spans = Arc::new(Spans::default());
-    ai.registry().set_exporter(spans.clone());
+    ai.registry().add_exporter(spans.clone());
     ai.define_evaluator(length());
     let input = json!({
         "dataset": [{ "input": "a", "output": "abc", "testCaseId": "tc1" }],
@@ -98,7 +98,7 @@ async fn every_case_is_judged_in_a_span_of_its_own_as_official_runtimes_record_i
 async fn a_failing_case_has_an_error_without_secrets_and_the_others_go_on() -> Result<()> {
     let ai = Oxikit::builder().build();
     let spans = Arc::new(Spans::default());
-    ai.registry().set_exporter(spans.clone());
+    ai.registry().add_exporter(spans.clone());
     ai.define_evaluator(length());
     let case = |output: &str| EvalDataPoint::new("x").with_output(output);
     let dataset = [case("secret"), case("refuse"), case("panic"), case("abcd")];
@@ -116,7 +116,7 @@ async fn a_failing_case_has_an_error_without_secrets_and_the_others_go_on() -> R
         ]
     );
     let spans = spans.0.lock().unwrap();
-    assert_eq!(spans[0].status, SpanStatus::Error("password hunter2".to_owned()));
+    assert_eq!(spans[0].status.error().unwrap().message, "password hunter2");
     assert_eq!(results[0].span_id, Some(spans[0].span_id.to_string()));
     Ok(())
 }

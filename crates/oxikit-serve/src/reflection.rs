@@ -1,0 +1,4 @@
+//! The runtime's side of the developer tools: they list the actions and run them.
+
+mod failure;
+mod runs;
