@@ -1,7 +1,21 @@
 //! Failures as the developer tools show them.
 
 use oxikit_core::{Status, StatusCode, TraceId};
-use oxikit_wire::rpc::{ErrorData, ErrorDetails};
+use oxikit_wire::rpc::{ErrorData, ErrorDetails, RpcError, rpc_code};
+
+/// A failure of a run, or of what had to be read for it.
+pub(crate) fn rpc_error(status: &Status, trace_id: Option<TraceId>) -> RpcError {
+    let data = error_data(status, trace_id);
+    RpcError { code: rpc_code::FAILED, message: message(status), data: Some(data) }
+}
+
+/// A request that means nothing here: official tools show its text as it is, and
+/// nothing at all where there are no data.
+pub(crate) fn refusal(code: i32, status: &Status) -> RpcError {
+    let message = status.message().to_owned();
+    let data = ErrorData { message: Some(message.clone()), ..error_data(status, None) };
+    RpcError { code, message, data: Some(data) }
+}
 
 /// The whole of it: it is shown to the developer, not to a stranger.
 pub(crate) fn error_data(status: &Status, trace_id: Option<TraceId>) -> ErrorData {

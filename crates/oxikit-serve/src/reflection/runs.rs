@@ -1,13 +1,14 @@
 //! The runs that the developer tools have started.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use oxikit_core::{
-    ActionContext, Call, Canceller, InputSender, Payload, Registry, Result, Run, Status,
+    Action, ActionContext, Call, Canceller, InputSender, Payload, Registry, Result, Run, Status,
 };
+use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::RunActionParams;
 use serde_json::Value;
 
@@ -24,42 +25,68 @@ pub(crate) struct Runs {
 /// What is to be run, read from a request.
 pub(crate) struct RunRequest {
     pub(crate) key: String,
+    /// Whether chunks are wanted.
     pub(crate) streams: bool,
-    call: Call,
+    streams_input: bool,
+    input: Option<Payload>,
+    init: Option<Payload>,
+    context: Option<JsonObject>,
+    labels: Option<BTreeMap<String, String>>,
 }
 
 /// A run that can be cancelled by its trace while this is kept.
 pub(crate) struct Running {
     pub(crate) run: Run,
+    /// Takes the inputs of a run that was asked to take them while it goes on, if
+    /// its action does.
+    pub(crate) inputs: Option<InputSender>,
     trace_id: String,
     runs: Runs,
 }
 
 impl RunRequest {
     /// `buffer` is what the parameters were read from: the input is a part of it.
-    /// With the sender, inputs can be given while it runs.
-    pub(crate) fn new(buffer: &Bytes, params: RunActionParams<'_>) -> (Self, Option<InputSender>) {
-        let (sender, mut call) = match params.input {
-            _ if params.stream_input => {
-                let (sender, call) = Call::streaming();
-                (Some(sender), call)
-            }
-            Some(input) => (None, Call::new(Payload::from_raw(buffer, input))),
-            None => (None, Call::empty()),
-        };
-        if let Some(init) = params.init {
-            call = call.with_init(Payload::from_raw(buffer, init));
+    pub(crate) fn new(buffer: &Bytes, params: RunActionParams<'_>) -> Self {
+        Self {
+            key: params.key.into_owned(),
+            streams: params.stream,
+            streams_input: false,
+            input: params.input.map(|input| Payload::from_raw(buffer, input)),
+            init: params.init.map(|init| Payload::from_raw(buffer, init)),
+            context: params.context,
+            labels: params.telemetry_labels,
         }
-        if let Some(context) = params.context {
+    }
+
+    /// The inputs come while it runs, if the action takes more than one.
+    pub(crate) fn with_input_stream(mut self) -> Self {
+        self.streams_input = true;
+        self
+    }
+
+    fn call_for(self, action: &Action) -> (Option<InputSender>, Call) {
+        let (sender, mut call) = if self.streams_input && is_bidi(action) {
+            let (sender, call) = Call::streaming();
+            (Some(sender), call)
+        } else {
+            (None, self.input.map_or_else(Call::empty, Call::new))
+        };
+        if let Some(init) = self.init {
+            call = call.with_init(init);
+        }
+        if let Some(context) = self.context {
             call = call.with_context(ActionContext::from(context));
         }
-        if let Some(labels) = params.telemetry_labels {
+        if let Some(labels) = self.labels {
             call = call.with_labels(labels.into_iter().map(|(k, v)| (k, Value::from(v))).collect());
         }
-        let call = if params.stream { call.for_wire() } else { call.without_chunks() };
-        let request = Self { key: params.key.into_owned(), streams: params.stream, call };
-        (request, sender)
+        (sender, if self.streams { call.for_wire() } else { call.without_chunks() })
     }
+}
+
+fn is_bidi(action: &Action) -> bool {
+    let metadata = action.descriptor().metadata.as_ref();
+    metadata.and_then(|metadata| metadata.get("bidi")) == Some(&Value::Bool(true))
 }
 
 impl Runs {
@@ -71,13 +98,18 @@ impl Runs {
         &self.registry
     }
 
+    /// The action of a request; `NOT_FOUND` if there is none.
+    pub(crate) async fn find(&self, key: &str) -> Result<Action> {
+        self.registry.resolve_key(key).await
+    }
+
     /// Starts a run. What is refused here has left no trace.
-    pub(crate) async fn start(&self, request: RunRequest) -> Result<Running> {
-        let action = self.registry.resolve_key(&request.key).await?;
-        let mut run = action.start(request.call.in_registry(&self.registry))?;
+    pub(crate) fn start(&self, action: &Action, request: RunRequest) -> Result<Running> {
+        let (inputs, call) = request.call_for(action);
+        let mut run = action.start(call.in_registry(&self.registry))?;
         let trace_id = run.trace_id().to_string();
         self.running().insert(trace_id.clone(), run.canceller());
-        Ok(Running { run, trace_id, runs: self.clone() })
+        Ok(Running { run, inputs, trace_id, runs: self.clone() })
     }
 
     /// Cancels the run with this trace; the second time there is none.
