@@ -1,0 +1,1 @@
+//! The developer tools, as a library: what the `oxikit` command is made of.
