@@ -144,6 +144,7 @@ impl Action {
             context: &data,
             input: Some(&|| shown_input.clone()),
             init: Some(&|| shown_init.clone()),
+            secrets: registry.secrets(),
         };
         let span = Span::start(spec, parent.as_ref().map(Context::span_ref), exporter);
         let above = parent.as_ref().filter(|_| !is_independent);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use oxikit_wire::JsonObject;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::Extra;
 use crate::span::Span;
-use crate::{Registry, Result, SpanId, Step, StepKind, TraceId};
+use crate::{Registry, Result, SpanId, Step, StepKind, TraceId, redact};
 
 /// What a caller brings along: who it is, and whatever else the application
 /// wants its actions to know. The member `auth` is the caller's identity; `auth`,
@@ -50,7 +50,7 @@ impl ActionContext {
     /// As traces and logs show it.
     pub(crate) fn redacted(&self) -> Value {
         let mut members = Value::Object(self.to_object());
-        redact(&mut members);
+        redact::value_and(&mut members, &["auth", "secrets"]);
         members
     }
 }
@@ -58,36 +58,6 @@ impl ActionContext {
 impl fmt::Debug for ActionContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.redacted())
-    }
-}
-
-/// Covers what is kept secret by its name, at any depth.
-fn redact(value: &mut Value) {
-    const SECRET: [&str; 10] = [
-        "auth",
-        "secrets",
-        "authorization",
-        "cookie",
-        "token",
-        "secret",
-        "password",
-        "apikey",
-        "accesstoken",
-        "refreshtoken",
-    ];
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                let name: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
-                if SECRET.contains(&name.to_ascii_lowercase().as_str()) {
-                    *member = json!("<redacted>");
-                } else {
-                    redact(member);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(redact),
-        _ => {}
     }
 }
 

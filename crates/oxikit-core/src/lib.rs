@@ -53,6 +53,7 @@ mod kind;
 mod payload;
 pub mod ports;
 mod queue;
+pub mod redact;
 mod registry;
 mod run;
 mod schema;

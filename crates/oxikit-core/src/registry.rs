@@ -3,12 +3,14 @@
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use async_trait::async_trait;
 use oxikit_wire::ActionDescriptor;
 use serde_json::Value;
 
+use crate::span::Secrets;
 use crate::{
     Action, ActionKind, Call, OpenSpan, Payload, Result, SpanExporter, SpanRecord, Status,
 };
@@ -57,6 +59,7 @@ struct Inner {
     values: RwLock<BTreeMap<(&'static str, String), Value>>,
     /// Empty until the first is added, so that nobody who traces nothing pays.
     exporter: OnceLock<RwLock<Arc<dyn SpanExporter>>>,
+    records_secrets: AtomicBool,
     states: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -197,6 +200,20 @@ impl Registry {
         if let Some(another) = first {
             let mut current = write(current);
             *current = Arc::new(Both(current.clone(), another));
+        }
+    }
+
+    /// From now on spans show what they would otherwise cover as `<redacted>`:
+    /// what stands under names such as `password`, and what looks like a key. For
+    /// a machine of one's own only; what a caller brings along stays covered.
+    pub fn record_secrets(&self) {
+        self.0.records_secrets.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn secrets(&self) -> Secrets {
+        match self.0.records_secrets.load(Ordering::Relaxed) {
+            true => Secrets::Shown,
+            false => Secrets::Covered,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Spans: what ran below what, for how long, and how it ended.
 //!
 //! Every action and step has its ids, made before its code starts. Attributes,
-//! in Genkit's names, are collected only while an exporter listens.
+//! in Genkit's names, are collected only while an exporter listens, and secrets are
+//! covered before it sees them.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use oxikit_wire::JsonObject;
 use serde_json::Value;
 
-use crate::{ActionContext, Status, StatusCode};
+use crate::{ActionContext, Status, StatusCode, redact};
 
 /// An attribute is cut after so many bytes.
 const MAX_ATTRIBUTE: usize = 256 * 1024;
@@ -161,6 +162,13 @@ impl StepKind {
     }
 }
 
+/// What becomes of secrets in what a span shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    Covered,
+    Shown,
+}
+
 /// What a new span needs to know.
 pub(crate) struct SpanSpec<'a> {
     pub(crate) kind: StepKind,
@@ -171,6 +179,7 @@ pub(crate) struct SpanSpec<'a> {
     pub(crate) context: &'a ActionContext,
     pub(crate) input: Option<&'a dyn Fn() -> Option<Bytes>>,
     pub(crate) init: Option<&'a dyn Fn() -> Option<Bytes>>,
+    pub(crate) secrets: Secrets,
 }
 
 /// A span that has begun, for an exporter. Cheap to clone.
@@ -201,6 +210,7 @@ struct Recording {
     exporter: Arc<dyn SpanExporter>,
     /// Path that a child's path begins with.
     path: String,
+    secrets: Secrets,
     record: Mutex<Option<SpanRecord>>,
 }
 
@@ -212,6 +222,7 @@ impl Span {
             Arc::new(Recording {
                 exporter: recording.exporter.clone(),
                 path: recording.path.clone(),
+                secrets: recording.secrets,
                 record: Mutex::new(None),
             })
         });
@@ -235,10 +246,7 @@ impl Span {
             return;
         };
         if let Some(record) = &mut *recording.record() {
-            let value = match value {
-                Value::String(text) => cut(text.as_bytes()).into(),
-                other => other,
-            };
+            let value = recording.secrets.attribute(key, value);
             record.attributes.insert(key.to_owned(), value);
         }
     }
@@ -255,7 +263,7 @@ impl Span {
         let attributes = &mut record.attributes;
         match result {
             Ok(output) => {
-                insert_text(attributes, "genkit:output", output());
+                insert_text(attributes, "genkit:output", output(), recording.secrets);
                 attributes.insert("genkit:state".into(), "success".into());
             }
             Err(status) => {
@@ -265,8 +273,8 @@ impl Span {
                 }
                 record.status = SpanStatus::Error(SpanError {
                     code: status.code(),
-                    message: cut(status.message().as_bytes()),
-                    report: cut(status.report().as_bytes()),
+                    message: recording.secrets.text(status.message().as_bytes()),
+                    report: recording.secrets.text(status.report().as_bytes()),
                 });
             }
         }
@@ -282,6 +290,7 @@ impl Recording {
         parent: Option<&Span>,
         exporter: Arc<dyn SpanExporter>,
     ) -> Arc<Self> {
+        let secrets = spec.secrets;
         let subtype = spec.action.map(|(kind, _)| kind);
         let step = if subtype == Some("flow") { "flow" } else { spec.kind.as_str() };
         let above =
@@ -303,7 +312,8 @@ impl Recording {
             attributes: attributes(&spec, own_path, parent.is_none()),
             status: SpanStatus::Ok,
         };
-        let open = OpenSpan(Arc::new(Self { exporter, path, record: Mutex::new(Some(record)) }));
+        let open =
+            OpenSpan(Arc::new(Self { exporter, path, secrets, record: Mutex::new(Some(record)) }));
         open.0.exporter.start(&open);
         open.0
     }
@@ -314,7 +324,14 @@ impl Recording {
 }
 
 fn attributes(spec: &SpanSpec<'_>, path: String, is_root: bool) -> JsonObject {
-    let mut attributes = spec.labels.cloned().unwrap_or_default();
+    let labels = spec.labels.cloned().unwrap_or_default();
+    let mut attributes: JsonObject = labels
+        .into_iter()
+        .map(|(key, value)| {
+            let value = spec.secrets.attribute(&key, value);
+            (key, value)
+        })
+        .collect();
     let mut set = |key: &str, value: Value| attributes.insert(key.to_owned(), value);
     set("genkit:type", spec.kind.as_str().into());
     if let Some((subtype, key)) = spec.action {
@@ -329,22 +346,44 @@ fn attributes(spec: &SpanSpec<'_>, path: String, is_root: bool) -> JsonObject {
     if spec.action.is_some() && !spec.context.is_empty() {
         set("genkit:metadata:context", spec.context.redacted().to_string().into());
     }
-    insert_text(&mut attributes, "genkit:init", spec.init.and_then(|init| init()));
-    insert_text(&mut attributes, "genkit:input", spec.input.and_then(|input| input()));
+    insert_text(&mut attributes, "genkit:init", spec.init.and_then(|init| init()), spec.secrets);
+    insert_text(
+        &mut attributes,
+        "genkit:input",
+        spec.input.and_then(|input| input()),
+        spec.secrets,
+    );
     attributes
 }
 
-fn insert_text(attributes: &mut JsonObject, key: &str, json: Option<Bytes>) {
+fn insert_text(attributes: &mut JsonObject, key: &str, json: Option<Bytes>, secrets: Secrets) {
     if let Some(json) = json {
-        attributes.insert(key.to_owned(), cut(&json).into());
+        attributes.insert(key.to_owned(), secrets.text(&json).into());
     }
 }
 
-fn cut(text: &[u8]) -> String {
-    let kept = String::from_utf8_lossy(&text[..text.len().min(MAX_ATTRIBUTE)]);
-    if text.len() > MAX_ATTRIBUTE {
-        format!("{kept}… [cut, {} bytes in all]", text.len())
-    } else {
-        kept.into_owned()
+impl Secrets {
+    fn attribute(self, key: &str, value: Value) -> Value {
+        match value {
+            Value::String(text) if self == Self::Shown || !redact::is_secret_name(key) => {
+                self.text(text.as_bytes()).into()
+            }
+            value if self == Self::Shown => value,
+            value => redact::attribute(key, value),
+        }
+    }
+
+    /// Cut first: what is not kept need not be looked through.
+    fn text(self, text: &[u8]) -> String {
+        let kept = &text[..text.len().min(MAX_ATTRIBUTE)];
+        let kept = match self {
+            Self::Covered => redact::json_text(kept),
+            Self::Shown => String::from_utf8_lossy(kept),
+        };
+        if text.len() > MAX_ATTRIBUTE {
+            format!("{kept}… [cut, {} bytes in all]", text.len())
+        } else {
+            kept.into_owned()
+        }
     }
 }

@@ -75,6 +75,7 @@ impl<'a> Step<'a> {
             context: &data,
             input: Some(&|| self.input.clone()),
             init: None,
+            secrets: registry.secrets(),
         };
         let span = Span::start(spec, parent.map(Context::span_ref), registry.exporter());
         let cancellation =

@@ -274,3 +274,81 @@ async fn a_span_can_be_looked_at_while_it_runs() {
     action.run(Call::empty().in_registry(&registry)).await.unwrap();
     assert!(open.0.lock().unwrap().as_ref().unwrap().record().is_none(), "it has ended");
 }
+
+/// Planted wherever a span shows something.
+const PLANTED: [&str; 4] = [
+    "hunter2-4711",
+    "sk-proj-4fT9xQ2mZk81LpWvN3cB7yRd",
+    "AIzaSyD4k9L2m7Qx1Rv8Wb3Tn6Yc5Ze0Uf-_aB",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+];
+
+async fn spans_with_secrets(registry: &Registry) {
+    let [password, key, google, jwt] = PLANTED;
+    let planted = json!({
+        "password": password, "list": [{"text": format!("my key is {key}, yes")}],
+        "inner": json!({"token": password, "n": [jwt]}).to_string(), "n": 1,
+    });
+    let output = planted.clone();
+    let works =
+        Action::builder(ActionKind::Flow, "works").handler(move |input: Value, ctx: Context| {
+            let output = output.clone();
+            async move {
+                ctx.set_attribute("own", format!("https://ada:{password}@host"));
+                ctx.set_attribute("api_key", password);
+                ctx.set_attribute("tree", json!([{"cookie": password}]));
+                ctx.set_attribute("count", 7);
+                let step = Step::new(StepKind::FlowStep, "step").below(&ctx).input(&input);
+                step.run(|_| async { Ok(output) }).await
+            }
+        });
+    let call = Call::new(planted.clone())
+        .with_init(Payload::of(planted.clone()))
+        .with_context(ActionContext::default().with("auth", jwt).with("note", key))
+        .with_labels(labels(json!({"label": google, "authorization": password})))
+        .in_registry(registry);
+    works.run(call).await.unwrap();
+    let fails = Action::builder(ActionKind::Flow, "fails").handler(move |_: Value| async move {
+        let cause = std::io::Error::other(format!("GET https://x/?key={google}&token={password}"));
+        Err::<(), _>(Status::internal(format!("key {key} was refused")).caused_by(cause))
+    });
+    fails.run(Call::new(planted).in_registry(registry)).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn no_secret_is_in_a_span() {
+    let (recorder, registry) = Recorder::new();
+    spans_with_secrets(&registry).await;
+    for name in ["works", "step", "fails"] {
+        let span = recorder.one(name);
+        let shown = format!("{span:?}");
+        for secret in PLANTED {
+            assert!(!shown.contains(secret), "{secret} is in {shown}");
+        }
+        assert!(shown.contains("<redacted>"), "{shown}");
+    }
+    for span in recorder.started() {
+        let shown = format!("{span:?}");
+        assert!(PLANTED.iter().all(|secret| !shown.contains(secret)), "{shown}");
+    }
+    let works = recorder.one("works").attributes;
+    assert_eq!(works["count"], 7);
+    assert_eq!(works["own"], "https://ada:<redacted>@host");
+    let output: Value = serde_json::from_str(works["genkit:output"].as_str().unwrap()).unwrap();
+    assert_eq!((&output["n"], &output["password"]), (&json!(1), &json!("<redacted>")));
+}
+
+#[tokio::test]
+async fn secrets_are_recorded_on_demand_only() {
+    let (recorder, registry) = Recorder::new();
+    registry.record_secrets();
+    spans_with_secrets(&registry).await;
+    let (works, fails) = (recorder.one("works").attributes, recorder.one("fails").status);
+    assert!(works["genkit:input"].as_str().unwrap().contains(PLANTED[0]));
+    assert_eq!((&works["api_key"], &works["label"]), (&json!(PLANTED[0]), &json!(PLANTED[2])));
+    assert!(fails.error().unwrap().report.contains(PLANTED[2]));
+    assert_eq!(
+        works["genkit:metadata:context"], r#"{"auth":"<redacted>","note":"<redacted>"}"#,
+        "what the caller brings stays covered"
+    );
+}

@@ -1,0 +1,245 @@
+//! Secrets known by the name they stand under: `"password": …`, `?api_key=…`,
+//! `token: "…"`, and the password of a URL.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memchr2_iter;
+
+use super::REDACTED;
+use super::edit::Edit;
+
+/// What a name may end with. Numbers of tokens and tokens that continue a list
+/// are no secrets, so those that are stand here one by one.
+pub(super) const SECRET_ENDINGS: [&str; 27] = [
+    "accesskey",
+    "accesstoken",
+    "apikey",
+    "apitoken",
+    "authorization",
+    "authtoken",
+    "bearertoken",
+    "bottoken",
+    "cookie",
+    "credential",
+    "credentials",
+    "csrftoken",
+    "githubtoken",
+    "gitlabtoken",
+    "idtoken",
+    "passphrase",
+    "passwd",
+    "password",
+    "privatekey",
+    "refreshtoken",
+    "resettoken",
+    "secret",
+    "secretkey",
+    "securitytoken",
+    "sessiontoken",
+    "slacktoken",
+    "xsrftoken",
+];
+
+/// Longer names are judged by their end.
+const LONGEST_NAME: usize = 48;
+
+/// Whether what stands under this name is a secret: `Authorization`, `api_key`,
+/// `dbPassword`. Only letters and digits count, in any case.
+pub fn is_secret_name(name: &str) -> bool {
+    if !may_be_secret(name.as_bytes()) {
+        return false;
+    }
+    let mut plain = [0; LONGEST_NAME];
+    let mut start = LONGEST_NAME;
+    for byte in name.bytes().rev().filter(u8::is_ascii_alphanumeric).take(LONGEST_NAME) {
+        start -= 1;
+        plain[start] = byte.to_ascii_lowercase();
+    }
+    let plain = &plain[start..];
+    plain == b"token" || SECRET_ENDINGS.iter().any(|ending| plain.ends_with(ending.as_bytes()))
+}
+
+/// Turns nearly all names away at their last two letters.
+fn may_be_secret(name: &[u8]) -> bool {
+    let [.., a, b] = name else {
+        return false;
+    };
+    let separated = !a.is_ascii_alphanumeric() || !b.is_ascii_alphanumeric();
+    let letters = [a | 0x20, b | 0x20];
+    separated
+        || matches!(&letters, b"al" | b"en" | b"et" | b"ey" | b"ie" | b"ls" | b"on" | b"rd")
+        || matches!(&letters, b"se" | b"wd")
+}
+
+pub(super) fn cover(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut edit = Edit::new(text);
+    for at in memchr2_iter(b':', b'=', bytes) {
+        if edit.has_passed(at) {
+            continue;
+        }
+        if let Some(password) = url_password(bytes, at) {
+            edit.replace(password, REDACTED);
+        } else if let Some((value, quotes)) = named_value(text, at) {
+            match quotes {
+                None => edit.replace(value, REDACTED),
+                Some(depth) => {
+                    let quote = format!("{}\"", "\\".repeat(depth));
+                    edit.replace(value, &format!("{quote}{REDACTED}{quote}"));
+                }
+            }
+        }
+    }
+    edit.finish()
+}
+
+/// The password in `scheme://user:password@host`, whose first `:` is at `at`.
+fn url_password(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at + 3;
+    if at == 0 || !bytes[at - 1].is_ascii_alphanumeric() || bytes.get(at..start)? != b"://" {
+        return None;
+    }
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'<>\\`".contains(byte);
+    let authority = bytes[start..].iter().position(ends).map_or(bytes.len(), |end| start + end);
+    let host = start + bytes[start..authority].iter().rposition(|byte| *byte == b'@')?;
+    let password = start + bytes[start..host].iter().position(|byte| *byte == b':')? + 1;
+    (password < host).then_some(password..host)
+}
+
+/// The value of a secret name that ends before `at`, which is a `:` or `=`. With
+/// a depth if what replaces it needs quotes.
+fn named_value(text: &str, at: usize) -> Option<(Range<usize>, Option<usize>)> {
+    let bytes = text.as_bytes();
+    let name = Name::before(bytes, at)?;
+    if !is_secret_name(&text[name.range.clone()]) {
+        return None;
+    }
+    let start = skip_space(bytes, at + 1);
+    let depth = backslashes_from(bytes, start);
+    let range = match (bytes.get(start + depth)?, name.quotes) {
+        (b'"' | b'\'', quotes) if depth >= quotes.unwrap_or(0) => {
+            let content = start + depth + 1;
+            let range = content..string_end(bytes, content, bytes[content - 1], depth).0;
+            let shown = &text[range.clone()];
+            return (!shown.is_empty() && shown != REDACTED).then_some((range, None));
+        }
+        (b'{' | b'[', Some(quotes)) if depth == 0 => start..bracket_end(bytes, start, quotes),
+        (_, Some(_)) if depth == 0 && bytes[at] == b':' => start..scalar_end(bytes, start),
+        (_, None) if is_query(bytes, name.range.start, at) => {
+            return Some((start..query_end(bytes, start), None))
+                .filter(|(range, _)| !range.is_empty());
+        }
+        _ => return None,
+    };
+    let tells = !matches!(&text[range.clone()], "" | "null" | "true" | "false");
+    tells.then_some((range, name.quotes))
+}
+
+struct Name {
+    range: Range<usize>,
+    /// How many backslashes its quotes have, if it has quotes.
+    quotes: Option<usize>,
+}
+
+impl Name {
+    fn before(bytes: &[u8], at: usize) -> Option<Self> {
+        let mut end = bytes[..at].trim_ascii_end().len();
+        let quoted = end > 0 && matches!(bytes[end - 1], b'"' | b'\'');
+        let mut quotes = None;
+        if quoted {
+            let depth = backslashes_before(bytes, end - 1);
+            quotes = Some(depth);
+            end -= 1 + depth;
+        }
+        if !may_be_secret(&bytes[..end]) {
+            return None;
+        }
+        let part = |byte: &u8| {
+            byte.is_ascii_alphanumeric() || b"_-.".contains(byte) || quoted && *byte == b' '
+        };
+        let earliest = end.saturating_sub(LONGEST_NAME + 16);
+        let length = bytes[earliest..end].iter().rev().take_while(|byte| part(byte)).count();
+        Some(Self { range: end - length..end, quotes })
+    }
+}
+
+/// White space, also as JSON inside of a string writes it.
+fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        let depth = backslashes_from(bytes, at);
+        match bytes.get(at + depth) {
+            Some(byte) if depth == 0 && byte.is_ascii_whitespace() => at += 1,
+            Some(b'n' | b'r' | b't') if depth > 0 => at += depth + 1,
+            _ => return at,
+        }
+    }
+}
+
+/// Where the string that began before `from` ends, and whether its own quote ends
+/// it. `depth` is the number of backslashes before its quotes: 0, and inside of
+/// other strings 1, 3, 7.
+fn string_end(bytes: &[u8], from: usize, quote: u8, depth: usize) -> (usize, bool) {
+    for at in memchr2_iter(b'"', quote, &bytes[from..]) {
+        let at = from + at;
+        let found = backslashes_before(&bytes[from..], at - from);
+        if found < depth {
+            return (at - found, false); // The string around it ends.
+        }
+        if (found - depth) / (depth + 1) % 2 == 0 {
+            return (at - depth, true);
+        }
+    }
+    (bytes.len(), false)
+}
+
+fn bracket_end(bytes: &[u8], open: usize, depth: usize) -> usize {
+    let (mut at, mut nesting) = (open, 0_usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'{' | b'[' => nesting += 1,
+            b'}' | b']' if nesting == 1 => return at + 1,
+            b'}' | b']' => nesting -= 1,
+            b'"' => {
+                let found = backslashes_before(bytes, at);
+                if found < depth {
+                    return at - found;
+                }
+                let (end, closed) = string_end(bytes, at + 1, b'"', depth);
+                if !closed {
+                    return end;
+                }
+                at = end + depth;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+fn scalar_end(bytes: &[u8], start: usize) -> usize {
+    end_at(bytes, start, b",}]\"'\\")
+}
+
+/// In `?name=` and `&name=`. Elsewhere `name=word` is more often code.
+fn is_query(bytes: &[u8], name: usize, at: usize) -> bool {
+    bytes[at] == b'=' && name > 0 && matches!(bytes[name - 1], b'?' | b'&')
+}
+
+fn query_end(bytes: &[u8], start: usize) -> usize {
+    end_at(bytes, start, b"&#;,\"'<>\\)]}")
+}
+
+fn end_at(bytes: &[u8], start: usize, ends: &[u8]) -> usize {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || ends.contains(byte);
+    bytes[start..].iter().position(ends).map_or(bytes.len(), |end| start + end)
+}
+
+fn backslashes_from(bytes: &[u8], at: usize) -> usize {
+    bytes[at..].iter().take_while(|byte| **byte == b'\\').count()
+}
+
+fn backslashes_before(bytes: &[u8], at: usize) -> usize {
+    bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count()
+}
