@@ -1,7 +1,8 @@
 //! Spans and logs on their way out of an application.
 //!
-//! [`GenkitExporter`] sends them to Genkit's developer tools while they happen.
+//! [`GenkitExporter`] sends them to Genkit's developer tools while they happen;
+//! its [`LogLayer`] does so with what the application logs.
 
 mod genkit;
 
-pub use genkit::GenkitExporter;
+pub use genkit::{GenkitExporter, GenkitExporterBuilder, LogLayer};

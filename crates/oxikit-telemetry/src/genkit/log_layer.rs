@@ -1,0 +1,120 @@
+//! What the application logs, on its way to the developer tools.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use oxikit_core::Context as ActionContext;
+use tracing::field::{Field as Name, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+use super::GenkitExporter;
+use super::logs::{AnyValue, Field, LogLine};
+use super::queue;
+
+/// A text is cut after so many bytes.
+const MAX_TEXT: usize = 8 * 1024;
+/// What connections say about themselves below `INFO`. Whoever sends them by
+/// one of these makes more of them.
+const TALKERS: [&str; 6] = ["h2", "hyper", "mio", "reqwest", "tokio_tungstenite", "tungstenite"];
+
+/// Sends log lines to the developer tools, each with the trace it belongs to.
+///
+/// Made by [`GenkitExporter::log_layer`]. Lines of this crate itself are
+/// never sent: an exporter that sends its own failures has no end of them.
+#[derive(Debug, Clone)]
+pub struct LogLayer {
+    exporter: GenkitExporter,
+    level: LevelFilter,
+}
+
+impl LogLayer {
+    pub(super) fn new(exporter: GenkitExporter) -> Self {
+        Self { exporter, level: LevelFilter::INFO }
+    }
+
+    /// Sends lines of this level and above; `INFO` otherwise.
+    #[must_use]
+    pub fn with_level(mut self, level: impl Into<LevelFilter>) -> Self {
+        self.level = level.into();
+        self
+    }
+
+    fn takes(&self, metadata: &Metadata<'_>) -> bool {
+        let is_from =
+            |name: &str| metadata.target().split("::").next().is_some_and(|first| first == name);
+        *metadata.level() <= self.level
+            && !is_from("oxikit_telemetry")
+            && (*metadata.level() <= Level::INFO || !TALKERS.into_iter().any(is_from))
+    }
+}
+
+impl<S: Subscriber> Layer<S> for LogLayer {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if !self.takes(event.metadata()) {
+            return;
+        }
+        let mut line = LogLine {
+            time: SystemTime::now(),
+            level: *event.metadata().level(),
+            message: String::new(),
+            fields: Vec::new(),
+            span: ActionContext::current().map(|ctx| (ctx.trace_id(), ctx.span_id())),
+        };
+        event.record(&mut Fields(&mut line));
+        self.exporter.push(queue::Event::Log(line));
+    }
+}
+
+/// Writes what an event says into a line.
+struct Fields<'a>(&'a mut LogLine);
+
+impl Fields<'_> {
+    fn add(&mut self, name: &Name, value: AnyValue) {
+        self.0.fields.push(Field { key: name.name(), value });
+    }
+
+    fn add_text(&mut self, name: &Name, text: String) {
+        match name.name() {
+            "message" => self.0.message = cut(text),
+            _ => self.add(name, AnyValue::StringValue(cut(text))),
+        }
+    }
+}
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, name: &Name, value: &dyn fmt::Debug) {
+        self.add_text(name, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, name: &Name, value: &str) {
+        self.add_text(name, value.to_owned());
+    }
+
+    fn record_bool(&mut self, name: &Name, value: bool) {
+        self.add(name, AnyValue::BoolValue(value));
+    }
+
+    fn record_f64(&mut self, name: &Name, value: f64) {
+        self.add(name, AnyValue::DoubleValue(value));
+    }
+
+    fn record_i64(&mut self, name: &Name, value: i64) {
+        self.add(name, AnyValue::IntValue(value.to_string()));
+    }
+
+    fn record_u64(&mut self, name: &Name, value: u64) {
+        self.add(name, AnyValue::IntValue(value.to_string()));
+    }
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        let all = text.len();
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        text.push_str(&format!("… [cut, {all} bytes in all]"));
+    }
+    text
+}

@@ -1,0 +1,145 @@
+//! Log lines in the form in which the developer tools take them: OTLP as JSON.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use oxikit_core::{SpanId, TraceId};
+use serde::{Serialize, Serializer};
+use tracing::Level;
+
+/// A line of the log.
+#[derive(Debug)]
+pub(super) struct LogLine {
+    pub(super) time: SystemTime,
+    pub(super) level: Level,
+    pub(super) message: String,
+    pub(super) fields: Vec<Field>,
+    /// The action that wrote it.
+    pub(super) span: Option<(TraceId, SpanId)>,
+}
+
+impl LogLine {
+    /// About what it holds in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.message.len() + self.fields.iter().map(Field::bytes).sum::<usize>()
+    }
+}
+
+/// A field of a line.
+#[derive(Debug, Serialize)]
+pub(super) struct Field {
+    pub(super) key: &'static str,
+    pub(super) value: AnyValue,
+}
+
+impl Field {
+    fn bytes(&self) -> usize {
+        let held = match &self.value {
+            AnyValue::StringValue(text) | AnyValue::IntValue(text) => text.len(),
+            AnyValue::DoubleValue(_) | AnyValue::BoolValue(_) => 0,
+        };
+        size_of::<Self>() + held
+    }
+}
+
+/// A value as OTLP writes it.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum AnyValue {
+    StringValue(String),
+    /// As text: JSON numbers do not hold 64 bits everywhere.
+    IntValue(String),
+    DoubleValue(f64),
+    BoolValue(bool),
+}
+
+/// The body of one request.
+pub(super) struct LogsBody<'a>(pub(super) &'a [LogLine]);
+
+impl Serialize for LogsBody<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let log_records = self.0.iter().map(LogRecord::of).collect();
+        let scope = Scope { name: "genkit-logger", version: "" };
+        let scope_logs = [ScopeLogs { scope, log_records }];
+        let resource = Resource { attributes: [], dropped_attributes_count: 0 };
+        LogsData { resource_logs: [ResourceLogs { resource, scope_logs }] }.serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogsData<'a> {
+    resource_logs: [ResourceLogs<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceLogs<'a> {
+    resource: Resource,
+    scope_logs: [ScopeLogs<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Resource {
+    attributes: [Field; 0],
+    dropped_attributes_count: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ScopeLogs<'a> {
+    scope: Scope,
+    log_records: Vec<LogRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct Scope {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogRecord<'a> {
+    time_unix_nano: String,
+    severity_number: u8,
+    severity_text: &'static str,
+    body: Body<'a>,
+    attributes: &'a [Field],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span_id: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    string_value: &'a str,
+}
+
+impl<'a> LogRecord<'a> {
+    fn of(line: &'a LogLine) -> Self {
+        let since = line.time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (severity_number, severity_text) = severity(line.level);
+        Self {
+            time_unix_nano: since.as_nanos().to_string(),
+            severity_number,
+            severity_text,
+            body: Body { string_value: &line.message },
+            attributes: &line.fields,
+            trace_id: line.span.map(|(trace_id, _)| trace_id.to_string()),
+            span_id: line.span.map(|(_, span_id)| span_id.to_string()),
+        }
+    }
+}
+
+fn severity(level: Level) -> (u8, &'static str) {
+    match level {
+        Level::TRACE => (1, "TRACE"),
+        Level::DEBUG => (5, "DEBUG"),
+        Level::INFO => (9, "INFO"),
+        Level::WARN => (13, "WARN"),
+        Level::ERROR => (17, "ERROR"),
+    }
+}
