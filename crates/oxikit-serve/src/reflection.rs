@@ -3,3 +3,4 @@
 mod failure;
 mod identity;
 mod runs;
+mod v2;

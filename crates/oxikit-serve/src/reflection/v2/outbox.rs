@@ -1,0 +1,265 @@
+//! What waits to be sent to the manager. It outlives connections.
+//!
+//! There are two lanes, so that the short answers never wait behind the chunks of
+//! runs. Each holds 256 frames or 1 MiB; whoever has more to send waits.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use tokio::sync::Semaphore;
+
+use super::frames::Frame;
+
+/// What a lane holds, in bytes; a small frame counts as [`SMALLEST`].
+const LANE: usize = 1024 * 1024;
+const SMALLEST: usize = LANE / 256;
+/// So much is handed to the socket at once.
+const BATCH: usize = 128 * 1024;
+/// Answers that were written and not confirmed. Beyond it the oldest count as read:
+/// the manager was sent so much behind them.
+const MAX_UNCONFIRMED: usize = 256;
+const MAX_UNCONFIRMED_BYTES: usize = 4 * 1024 * 1024;
+
+/// What waits to be sent to the manager.
+pub(super) struct Outbox {
+    runs_room: Semaphore,
+    quick_room: Semaphore,
+    state: Mutex<State>,
+}
+
+/// Which manager a frame is for. Old ones are never sent to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Epoch(u64);
+
+/// The manager that asked is gone for good: nobody reads this.
+#[derive(Debug)]
+pub(super) struct Unread;
+
+/// How a frame is queued.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lane {
+    /// In the order of the run, behind other runs.
+    Runs,
+    /// Before all of them.
+    Quick,
+}
+
+#[derive(Default)]
+struct State {
+    epoch: Epoch,
+    /// Written to a connection that is gone, for the next one.
+    again: VecDeque<Frame>,
+    quick: VecDeque<Frame>,
+    runs: VecDeque<Frame>,
+    /// Answers that were written, with their number.
+    unconfirmed: VecDeque<(u64, Frame)>,
+    unconfirmed_bytes: usize,
+    /// The number of the last frame that was taken.
+    taken: u64,
+    /// Whether it is not known yet that the manager is still the same.
+    is_held: bool,
+    writer: Option<Waker>,
+}
+
+impl Outbox {
+    pub(super) fn new() -> Self {
+        let room = || Semaphore::new(LANE);
+        Self { runs_room: room(), quick_room: room(), state: Mutex::default() }
+    }
+
+    /// Queues frames in this order, waiting for room. `frames` is left empty.
+    pub(super) async fn send(
+        &self,
+        epoch: Epoch,
+        lane: Lane,
+        frames: &mut Vec<Frame>,
+    ) -> Result<(), Unread> {
+        let together = frames.iter().map(cost).sum();
+        if together <= LANE {
+            return self.queue(epoch, lane, together, frames.drain(..)).await;
+        }
+        for frame in frames.drain(..) {
+            self.queue(epoch, lane, cost(&frame), std::iter::once(frame)).await?;
+        }
+        Ok(())
+    }
+
+    async fn queue(
+        &self,
+        epoch: Epoch,
+        lane: Lane,
+        cost: usize,
+        frames: impl Iterator<Item = Frame>,
+    ) -> Result<(), Unread> {
+        let permits = u32::try_from(cost).expect("a lane is smaller than that");
+        // Given back when the frames are taken. It is never closed.
+        if let Ok(room) = self.room(lane).acquire_many(permits).await {
+            room.forget();
+        }
+        let mut state = self.lock();
+        if state.epoch != epoch {
+            self.room(lane).add_permits(cost);
+            return Err(Unread);
+        }
+        state.lane(lane).extend(frames);
+        state.wake();
+        Ok(())
+    }
+
+    /// The next frames to be written; waits for them. From here on their answers
+    /// count as unconfirmed.
+    pub(super) async fn take(&self) -> Vec<Frame> {
+        poll_fn(|cx| {
+            let mut state = self.lock();
+            let batch = self.take_ready(&mut state);
+            if batch.is_empty() {
+                state.writer = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(batch)
+        })
+        .await
+    }
+
+    /// What could be written now.
+    pub(super) fn take_now(&self) -> Vec<Frame> {
+        self.take_ready(&mut self.lock())
+    }
+
+    fn take_ready(&self, state: &mut State) -> Vec<Frame> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while bytes < BATCH && !state.is_held {
+            let (frame, room) = if let Some(frame) = state.again.pop_front() {
+                (frame, None)
+            } else if let Some(frame) = state.quick.pop_front() {
+                (frame, Some(&self.quick_room))
+            } else if let Some(frame) = state.runs.pop_front() {
+                (frame, Some(&self.runs_room))
+            } else {
+                break;
+            };
+            if let Some(room) = room {
+                room.add_permits(cost(&frame));
+            }
+            state.taken += 1;
+            bytes += frame.text.len();
+            if frame.is_answer {
+                state.keep(frame.clone());
+            }
+            batch.push(frame);
+        }
+        batch
+    }
+
+    /// The number of the last frame that was taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.lock().taken
+    }
+
+    /// Whether an answer waits for a confirmation that no ping up to this number
+    /// can bring.
+    pub(super) fn needs_ping(&self, pinged: u64) -> bool {
+        self.lock().unconfirmed.back().is_some_and(|(number, _)| *number > pinged)
+    }
+
+    /// The manager has read all frames up to this number.
+    pub(super) fn confirm(&self, number: u64) {
+        let mut state = self.lock();
+        while state.unconfirmed.front().is_some_and(|(own, _)| *own <= number) {
+            state.drop_oldest_unconfirmed();
+        }
+    }
+
+    /// A connection is there, maybe to another manager. Holds back what is left for
+    /// the former one until [`release`](Self::release).
+    pub(super) fn reopen(&self) {
+        let mut state = self.lock();
+        state.unconfirmed_bytes = 0;
+        let unconfirmed = std::mem::take(&mut state.unconfirmed);
+        for (_, frame) in unconfirmed.into_iter().rev() {
+            state.again.push_front(frame);
+        }
+        state.is_held = true;
+    }
+
+    /// The manager is the one that all of this is for.
+    pub(super) fn release(&self) {
+        let mut state = self.lock();
+        state.is_held = false;
+        state.wake();
+    }
+
+    /// The manager is another one, or there will be none: what is left for the
+    /// former one is dropped, and what its runs send from now on too. Answers how
+    /// many frames that were.
+    pub(super) fn forget(&self) -> usize {
+        let mut state = self.lock();
+        state.epoch.0 += 1;
+        let State { again, quick, runs, unconfirmed, .. } = &mut *state;
+        let dropped = again.len() + quick.len() + runs.len() + unconfirmed.len();
+        again.clear();
+        unconfirmed.clear();
+        for (lane, room) in [(quick, &self.quick_room), (runs, &self.runs_room)] {
+            room.add_permits(lane.drain(..).map(|frame| cost(&frame)).sum());
+        }
+        state.unconfirmed_bytes = 0;
+        dropped
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        self.lock().epoch
+    }
+
+    fn room(&self, lane: Lane) -> &Semaphore {
+        match lane {
+            Lane::Runs => &self.runs_room,
+            Lane::Quick => &self.quick_room,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn lane(&mut self, lane: Lane) -> &mut VecDeque<Frame> {
+        match lane {
+            Lane::Runs => &mut self.runs,
+            Lane::Quick => &mut self.quick,
+        }
+    }
+
+    /// Keeps an answer that was taken until it is confirmed.
+    fn keep(&mut self, answer: Frame) {
+        self.unconfirmed_bytes += answer.text.len();
+        self.unconfirmed.push_back((self.taken, answer));
+        while self.unconfirmed.len() > MAX_UNCONFIRMED
+            || self.unconfirmed.len() > 1 && self.unconfirmed_bytes > MAX_UNCONFIRMED_BYTES
+        {
+            self.drop_oldest_unconfirmed();
+        }
+    }
+
+    fn drop_oldest_unconfirmed(&mut self) {
+        if let Some((_, answer)) = self.unconfirmed.pop_front() {
+            self.unconfirmed_bytes -= answer.text.len();
+        }
+    }
+
+    fn wake(&mut self) {
+        if !self.is_held
+            && let Some(writer) = self.writer.take()
+        {
+            writer.wake();
+        }
+    }
+}
+
+/// What a frame takes of its lane; one that is larger than the lane takes all of
+/// it.
+fn cost(frame: &Frame) -> usize {
+    frame.text.len().clamp(SMALLEST, LANE)
+}

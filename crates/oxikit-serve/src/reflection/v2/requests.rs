@@ -1,0 +1,250 @@
+//! What a manager asks for and tells.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use oxikit_core::{Payload, Status, StatusCode};
+use oxikit_wire::rpc::{
+    CancelActionParams, CancelActionResult, ChunkParams, ConfigureParams, EndInputParams,
+    ListActionsResult, ListValuesParams, ListValuesResult, RpcError, RpcMessage, RunActionParams,
+    rpc_code,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
+
+use super::frames::{self, Frame, RequestId};
+use super::inputs;
+use super::outbox::{Epoch, Lane};
+use super::run::RunAction;
+use super::session::Session;
+use super::sparing::Sparing;
+use crate::reflection::runs::RunRequest;
+use crate::reflection::{failure, identity};
+
+/// Runs of one connection at the same time; lists have as many places of their own.
+const MAX_IN_FLIGHT: usize = 256;
+
+/// Takes the messages of one connection.
+pub(super) struct Requests {
+    session: Arc<Session>,
+    connection: u64,
+    /// Our own request, whose answer is one of the messages.
+    register_id: RequestId,
+    runs: Arc<Semaphore>,
+    lists: Arc<Semaphore>,
+    /// Whether this manager has asked for something.
+    has_asked: bool,
+    ignored: Sparing,
+}
+
+/// A request, with what it was read from.
+struct Request<'a> {
+    id: RequestId,
+    epoch: Epoch,
+    method: &'a str,
+    params: Option<&'a RawValue>,
+    text: &'a Bytes,
+}
+
+impl Requests {
+    pub(super) fn new(session: Arc<Session>, connection: u64, register_id: RequestId) -> Self {
+        let places = || Arc::new(Semaphore::new(MAX_IN_FLIGHT));
+        Self {
+            session,
+            connection,
+            register_id,
+            runs: places(),
+            lists: places(),
+            has_asked: false,
+            ignored: Sparing::new(Duration::from_secs(1)),
+        }
+    }
+
+    /// Takes one message. Never waits for an action; only a manager that asks and
+    /// does not read short answers makes it wait.
+    pub(super) async fn take(&mut self, text: &Bytes) {
+        // A batch must not be read as the members of one message.
+        let message = match text.trim_ascii_start().first() {
+            Some(b'{') => serde_json::from_slice::<RpcMessage<'_>>(text).ok(),
+            _ => None,
+        };
+        let Some(message) = message else { return self.ignore("no single JSON-RPC message") };
+        let id = message.id.and_then(|id| RequestId::new(id.get()));
+        match (message.method.as_deref(), id) {
+            (Some(method), Some(id)) => {
+                let is_first = !std::mem::replace(&mut self.has_asked, true);
+                let epoch = self.session.meet(&id, self.connection, is_first);
+                let params = message.params;
+                self.request(Request { id, epoch, method, params, text }).await;
+            }
+            (Some(method), None) => self.notification(method, message.params, text),
+            (None, Some(id)) if id == self.register_id => self.registered(&message),
+            (None, _) => self.ignore("answer to nothing"),
+        }
+    }
+
+    async fn request(&mut self, request: Request<'_>) {
+        match request.method {
+            "runAction" => self.run_action(request).await,
+            "listActions" => self.list_actions(request).await,
+            "listValues" => {
+                let answer = self.values(&request);
+                self.answer(&request, answer).await;
+            }
+            "cancelAction" => {
+                let answer = self.cancel(&request);
+                self.answer(&request, answer).await;
+            }
+            // Never answered, also by official runtimes.
+            "sendInputStreamChunk" | "endInputStream" | "configure" => {
+                self.notification(request.method, request.params, request.text);
+            }
+            method => {
+                let message = format!("Method not found: {method}");
+                let status = Status::public(StatusCode::Unimplemented, message);
+                let error = failure::refusal(rpc_code::METHOD_NOT_FOUND, &status);
+                self.answer(&request, Err(error)).await;
+            }
+        }
+    }
+
+    async fn run_action(&self, request: Request<'_>) {
+        let params = match read::<RunActionParams<'_>>(&request) {
+            Ok(params) => params,
+            Err(error) => return self.answer(&request, Err(error)).await,
+        };
+        let Ok(place) = self.runs.clone().try_acquire_owned() else {
+            return self.answer(&request, Err(too_many())).await;
+        };
+        // Inputs may follow at once, before the action is found.
+        let (queue, inputs) = params.stream_input.then(inputs::queue).unzip();
+        let mut run = RunRequest::new(request.text, params);
+        if inputs.is_some() {
+            run = run.with_input_stream();
+        }
+        let known = self.session.begin(request.id.clone(), self.connection, queue);
+        let (session, id, epoch) = (self.session.clone(), request.id, request.epoch);
+        self.session.spawn(async move {
+            RunAction { session, id, epoch }.serve(run, inputs).await;
+            drop((known, place));
+        });
+    }
+
+    /// Resolvers of the application may take their time for a list.
+    async fn list_actions(&self, request: Request<'_>) {
+        let Ok(place) = self.lists.clone().try_acquire_owned() else {
+            return self.answer(&request, Err(too_many())).await;
+        };
+        let (session, id, epoch) = (self.session.clone(), request.id, request.epoch);
+        self.session.spawn(async move {
+            let actions = identity::actions(session.runs.registry()).await;
+            let answer = answer_or_error(&id, frames::answer(&id, &ListActionsResult { actions }));
+            _ = session.outbox.send(epoch, Lane::Quick, &mut vec![answer]).await;
+            drop(place);
+        });
+    }
+
+    fn values(&self, request: &Request<'_>) -> Result<Frame, RpcError> {
+        let ListValuesParams { kind } = read(request)?;
+        let values = identity::values(self.session.runs.registry(), &kind).ok_or_else(|| {
+            let message = format!(
+                "'type' {kind} is not supported. \
+                 Only 'defaultModel' and 'middleware' are supported"
+            );
+            failure::refusal(rpc_code::INVALID_PARAMS, &Status::invalid_argument(message))
+        })?;
+        frames::answer(&request.id, &ListValuesResult { values }).map_err(failed)
+    }
+
+    fn cancel(&self, request: &Request<'_>) -> Result<Frame, RpcError> {
+        let CancelActionParams { trace_id } = read(request)?;
+        let cancelled = self.session.runs.cancel(&trace_id);
+        cancelled.map_err(|status| failure::refusal(rpc_code::INVALID_PARAMS, &status))?;
+        let result = CancelActionResult { message: "Action cancelled".to_owned() };
+        frames::answer(&request.id, &result).map_err(failed)
+    }
+
+    fn notification(&mut self, method: &str, params: Option<&RawValue>, text: &Bytes) {
+        let params = params.map_or("null", RawValue::get);
+        let is_taken = match method {
+            "sendInputStreamChunk" => {
+                serde_json::from_str(params).is_ok_and(|params| self.take_input(&params, text))
+            }
+            "endInputStream" => {
+                serde_json::from_str(params).is_ok_and(|end: EndInputParams<'_>| {
+                    let id = RequestId::new(end.request_id.get());
+                    id.is_some_and(|id| self.session.end_inputs(&id))
+                })
+            }
+            "configure" => {
+                self.configure(params);
+                true
+            }
+            _ => false,
+        };
+        if !is_taken {
+            self.ignore("notification that means nothing here");
+        }
+    }
+
+    fn take_input(&self, params: &ChunkParams<'_>, text: &Bytes) -> bool {
+        let Some(id) = RequestId::new(params.request_id.get()) else { return false };
+        let input = Payload::from_raw(text, params.chunk);
+        self.session.push_input(&id, input, params.chunk.get().len())
+    }
+
+    /// The answer may be nothing, or an error of a manager that does not know all
+    /// of our parameters: it works all the same.
+    fn registered(&self, answer: &RpcMessage<'_>) {
+        if let Some(error) = answer.error {
+            tracing::warn!(error = error.get(), "the manager has refused our registration");
+        }
+        if let Some(result) = answer.result {
+            self.configure(result.get());
+        }
+    }
+
+    fn configure(&self, params: &str) {
+        if let Ok(params) = serde_json::from_str::<ConfigureParams>(params)
+            && let Some(url) = params.telemetry_server_url
+        {
+            self.session.set_telemetry_server(url);
+        }
+    }
+
+    async fn answer(&self, request: &Request<'_>, answer: Result<Frame, RpcError>) {
+        let frame = answer.unwrap_or_else(|error| frames::error(&request.id, &error));
+        // Unread if another manager has come meanwhile.
+        _ = self.session.outbox.send(request.epoch, Lane::Quick, &mut vec![frame]).await;
+    }
+
+    fn ignore(&mut self, what: &'static str) {
+        if let Some(messages) = self.ignored.count() {
+            tracing::debug!(what, messages, "ignored what the manager has sent");
+        }
+    }
+}
+
+fn answer_or_error(id: &RequestId, answer: Result<Frame, Status>) -> Frame {
+    answer.unwrap_or_else(|status| frames::error(id, &failed(status)))
+}
+
+fn read<'a, T: Deserialize<'a>>(request: &Request<'a>) -> Result<T, RpcError> {
+    let params = request.params.map_or("null", RawValue::get);
+    serde_json::from_str(params).map_err(|error| {
+        let message = format!("the params of `{}` cannot be read: {error}", request.method);
+        failed(Status::invalid_argument(message))
+    })
+}
+
+fn too_many() -> RpcError {
+    failed(Status::resource_exhausted(format!(
+        "{MAX_IN_FLIGHT} requests of this connection are at work: wait for one of them to end"
+    )))
+}
+
+fn failed(status: Status) -> RpcError {
+    failure::rpc_error(&status, None)
+}
