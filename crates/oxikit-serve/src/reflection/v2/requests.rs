@@ -210,7 +210,7 @@ impl Requests {
         if let Ok(params) = serde_json::from_str::<ConfigureParams>(params)
             && let Some(url) = params.telemetry_server_url
         {
-            self.session.set_telemetry_server(url);
+            self.session.set_telemetry_server(&url);
         }
     }
 

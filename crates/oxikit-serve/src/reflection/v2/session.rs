@@ -64,9 +64,12 @@ impl Session {
     }
 
     /// The manager tells where spans go. What the environment says comes first.
-    pub(super) fn set_telemetry_server(&self, url: String) {
-        if let Some(telemetry) = &self.telemetry {
-            telemetry.set_server(url);
+    pub(super) fn set_telemetry_server(&self, url: &str) {
+        if let Some(telemetry) = &self.telemetry
+            && let Err(status) = telemetry.set_server(url)
+        {
+            let reason = status.message();
+            tracing::warn!(reason, "the manager named a telemetry server that cannot be used");
         }
     }
 

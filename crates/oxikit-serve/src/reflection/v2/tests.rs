@@ -1,4 +1,7 @@
 //! A scripted manager at the other end of a pipe, in virtual time.
 
+mod edge_cases;
 mod kit;
+mod limits;
+mod reconnect;
 mod runs;

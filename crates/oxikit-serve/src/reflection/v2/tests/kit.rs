@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use oxikit_core::{
     Action, ActionKind, Context, Emitter, Handler, Inputs, Payload, Registry, Status,
@@ -49,10 +50,8 @@ pub(super) struct App {
 /// One connection, as the manager sees it.
 pub(super) struct Manager {
     socket: WebSocketStream<DuplexStream>,
-    /// Frames of data, in the order they came.
+    /// The pings that came.
     pub(super) pings: Vec<Bytes>,
-    /// Whether pings are answered.
-    pub(super) answers_pings: bool,
 }
 
 pub(super) fn flow<H: Handler<Args>, Args>(registry: &Registry, name: &str, handler: H) {
@@ -164,7 +163,7 @@ impl App {
         let socket = timeout(SOON, self.sockets.recv()).await.expect("no dial").expect("dials");
         let config = WebSocketConfig::default().max_frame_size(None).max_message_size(None);
         let socket = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
-        Manager { socket, pings: Vec::new(), answers_pings: true }
+        Manager { socket, pings: Vec::new() }
     }
 
     /// The next connection, after its registration.
@@ -198,7 +197,21 @@ impl Manager {
 
     /// Hands over what is to be sent without waiting until it is.
     pub(super) async fn feed(&mut self, message: Value) {
-        self.socket.feed(Message::text(message.to_string())).await.expect("it listens");
+        self.feed_message(Message::text(message.to_string())).await;
+    }
+
+    pub(super) async fn feed_message(&mut self, message: Message) {
+        self.socket.feed(message).await.expect("it listens");
+    }
+
+    /// For a test that reads while it writes.
+    pub(super) fn into_halves(
+        self,
+    ) -> (
+        SplitSink<WebSocketStream<DuplexStream>, Message>,
+        SplitStream<WebSocketStream<DuplexStream>>,
+    ) {
+        self.socket.split()
     }
 
     pub(super) async fn flush(&mut self) {

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use oxikit_core::{OpenSpan, SpanExporter, SpanRecord};
+use oxikit_core::{Context, OpenSpan, SpanExporter, SpanRecord};
 use serde_json::{Value, json};
 
-use super::kit::App;
+use super::kit::{App, flow};
 
 #[tokio::test(start_paused = true)]
 async fn it_registers_and_serves_right_behind_the_answer() {
@@ -31,11 +31,15 @@ async fn it_registers_and_serves_right_behind_the_answer() {
     assert_eq!(answer["id"], "1");
     assert_eq!(answer["result"]["actions"]["/flow/greet"]["name"], "greet");
     assert_eq!(answer["result"]["actions"]["/flow/bidiEcho"]["metadata"]["bidi"], true);
-    assert!(format!("{:?}", app.telemetry).contains(url));
-    manager.tell("configure", json!({"telemetryServerUrl": "http://localhost:1"})).await;
-    manager.ask("2", "listValues", json!({"type": "defaultModel"})).await;
-    manager.recv().await;
-    assert!(format!("{:?}", app.telemetry).contains("http://localhost:1\""));
+    assert_eq!(app.telemetry.server().as_deref(), Some(url));
+    for (told, used) in
+        [("http://localhost:1", "http://localhost:1"), ("no URL", "http://localhost:1")]
+    {
+        manager.tell("configure", json!({"telemetryServerUrl": told})).await;
+        manager.ask("2", "listValues", json!({"type": "defaultModel"})).await;
+        manager.recv().await;
+        assert_eq!(app.telemetry.server().as_deref(), Some(used));
+    }
     app.end().await;
 }
 
@@ -213,9 +217,7 @@ async fn the_trace_is_sent_before_the_answer() {
 #[tokio::test(start_paused = true)]
 async fn context_and_labels_reach_the_action() {
     let (app, mut manager) = App::registered().await;
-    super::kit::flow(&app.registry, "who", async |_: Value, ctx: oxikit_core::Context| {
-        Ok(ctx.auth().cloned())
-    });
+    flow(&app.registry, "who", async |_: Value, ctx: Context| Ok(ctx.auth().cloned()));
     let labels = json!({"batchRun": "x"});
     let params = json!({"key": "/flow/who", "input": 1, "context": {"auth": {"uid": "u1"}},
         "telemetryLabels": labels, "unknown": [1], "runtimeId": "4242"});
