@@ -130,13 +130,8 @@ async fn read_json(
     body: Body,
     watch: &mut Watch,
 ) -> Result<bytes::Bytes, Refused> {
-    request::check_media_type(&head.headers)?;
-    let body = request::read_body(&head.headers, body, &app.limits).await?;
+    let body = request::read_json(&head.headers, body, &app.limits).await?;
     watch.read(body.len());
-    if !body.is_empty() && !head.headers.contains_key(axum::http::header::CONTENT_TYPE) {
-        let status = Status::invalid_argument("the body has no type; send `application/json`");
-        return Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, status).into());
-    }
     Ok(body)
 }
 

@@ -31,7 +31,6 @@ mod openapi;
 mod operations;
 mod panic_guard;
 #[cfg(feature = "dev-tools")]
-#[expect(dead_code, reason = "its protocols follow")]
 mod reflection;
 mod reply;
 mod request;
@@ -44,6 +43,8 @@ pub use exposed::Expose;
 #[cfg(feature = "jwt")]
 pub use jwt::{Algorithm, JwtAuth};
 pub use limits::Limits;
+#[cfg(feature = "dev-tools")]
+pub use reflection::{DevConfig, DevTools, reflect};
 pub use server::{BoundServer, Server, serve};
 
 /// The examples of the README, compiled and run.

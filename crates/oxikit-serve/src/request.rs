@@ -118,6 +118,36 @@ async fn collect(mut body: Body, announced: usize, limits: &Limits) -> Result<By
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
+/// Reads a body that says that it is JSON; an empty one need not say anything.
+/// Pages can send one without a type to wherever they like.
+pub(crate) async fn read_json(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+) -> Result<Bytes, Refusal> {
+    check_media_type(headers)?;
+    let body = read_body(headers, body, limits).await?;
+    if !body.is_empty() && !headers.contains_key(CONTENT_TYPE) {
+        let status = Status::invalid_argument("the body has no type; send `application/json`");
+        return Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, status));
+    }
+    Ok(body)
+}
+
+/// Reads a JSON object.
+#[cfg(feature = "dev-tools")]
+pub(crate) fn parse_object<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Status> {
+    // serde takes a list for a struct.
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(Status::invalid_argument("the body must be a JSON object"));
+    }
+    // Also what nobody reads: two readers could see two things in it.
+    let text = str::from_utf8(body)
+        .map_err(|_| Status::invalid_argument("the body is not text in UTF-8"))?;
+    serde_json::from_str(text)
+        .map_err(|error| Status::invalid_argument(format!("the body cannot be read: {error}")))
+}
+
 fn too_large(limits: &Limits) -> Refusal {
     let message = format!("the body is too large; {} bytes are allowed", limits.body_bytes);
     (HttpStatus::PAYLOAD_TOO_LARGE, Status::resource_exhausted(message))

@@ -5,11 +5,15 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+#[cfg(feature = "dev-tools")]
+use std::time::Duration;
 
 use axum::Router;
 use oxikit_core::Registry;
 use oxikit_core::ports::StreamStore;
 use tokio::net::TcpListener;
+#[cfg(feature = "dev-tools")]
+use tokio_util::sync::CancellationToken;
 
 use crate::action_http::{self, App};
 use crate::agents_api::{self, AgentScope};
@@ -20,9 +24,15 @@ use crate::limits::Limits;
 use crate::listen::{Ending, listen};
 use crate::metrics::Metrics;
 use crate::operations::{self, Operations, ReadyCheck};
+#[cfg(feature = "dev-tools")]
+use crate::reflection::DevTools;
 
 /// The port that is used when neither the program nor `PORT` names one.
 const DEFAULT_PORT: u16 = 3400;
+
+/// The official tools wait for the end of an application without a limit.
+#[cfg(feature = "dev-tools")]
+const DEV_DRAIN: Duration = Duration::from_millis(500);
 
 /// Serves the actions of an application.
 ///
@@ -45,6 +55,8 @@ pub struct Server {
     has_operations: bool,
     has_agents_api: bool,
     ready_check: Option<ReadyCheck>,
+    #[cfg(feature = "dev-tools")]
+    has_dev_tools: bool,
 }
 
 impl Server {
@@ -65,6 +77,8 @@ impl Server {
             has_operations: true,
             has_agents_api: false,
             ready_check: None,
+            #[cfg(feature = "dev-tools")]
+            has_dev_tools: true,
         }
     }
 
@@ -151,6 +165,14 @@ impl Server {
         self
     }
 
+    /// Whether [`serve`](Self::serve) lets the developer tools in when `GENKIT_ENV`
+    /// is `dev`; it does by default.
+    #[cfg(feature = "dev-tools")]
+    pub fn dev_tools(mut self, has_dev_tools: bool) -> Self {
+        self.has_dev_tools = has_dev_tools;
+        self
+    }
+
     /// Replaces the limits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -190,18 +212,34 @@ impl Server {
 
     /// The routes of [`agents_api`](Self::agents_api) alone, for a server that has
     /// other ways to call actions.
-    pub fn agents_router(mut self) -> Router {
+    pub fn agents_router(self) -> Router {
+        self.agents_routes(Ending::default())
+    }
+
+    /// The same, with its streams ended by the server they are part of.
+    pub(crate) fn agents_routes(mut self, ending: Ending) -> Router {
         self.has_operations = false;
-        agents_api::routes().with_state(self.into_app(Ending::default()))
+        agents_api::routes().with_state(self.into_app(ending))
     }
 
     /// Serves until the process is asked to end (Ctrl-C or SIGTERM).
+    ///
+    /// When `GENKIT_ENV` is `dev`, the developer tools may list and run all actions
+    /// meanwhile, also those that are not exposed, and open requests get half a
+    /// second to end. Tools that cannot be started are logged; the server goes on.
     pub async fn serve(self) -> io::Result<()> {
-        self.bind().await?.run(asked_to_end()).await;
+        let bound = self.bind().await?;
+        #[cfg(feature = "dev-tools")]
+        if bound.server.has_dev_tools {
+            bound.run_beside_dev_tools().await;
+            return Ok(());
+        }
+        bound.run(asked_to_end()).await;
         Ok(())
     }
 
-    /// Listens, without serving yet: the address is known then.
+    /// Listens, without serving yet: the address is known then. The developer
+    /// tools are for the caller to [start](crate::DevTools::start).
     pub async fn bind(self) -> io::Result<BoundServer> {
         if !self.host.is_loopback() && self.provider.is_none() && !self.is_anonymous {
             return Err(io::Error::new(
@@ -287,6 +325,30 @@ impl BoundServer {
     }
 }
 
+#[cfg(feature = "dev-tools")]
+impl BoundServer {
+    async fn run_beside_dev_tools(mut self) {
+        let started = DevTools::start(&self.server.registry).await;
+        let dev_tools = started.unwrap_or_else(|error| {
+            tracing::error!(%error, "the developer tools cannot be used");
+            None
+        });
+        if dev_tools.is_some() {
+            let limits = &mut self.server.limits;
+            limits.drain_time = limits.drain_time.min(DEV_DRAIN);
+        }
+        let ended = CancellationToken::new();
+        let close = async {
+            asked_to_end().await;
+            ended.cancel();
+            if let Some(dev_tools) = dev_tools {
+                dev_tools.close().await;
+            }
+        };
+        tokio::join!(self.run(ended.cancelled()), close);
+    }
+}
+
 /// Serves all flows of an application with the defaults of [`Server`].
 ///
 /// ```no_run
@@ -311,7 +373,7 @@ fn port_from_env() -> io::Result<u16> {
 }
 
 /// Waits for Ctrl-C or SIGTERM.
-async fn asked_to_end() {
+pub(crate) async fn asked_to_end() {
     let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {

@@ -172,7 +172,7 @@ fn write_error(out: &mut Vec<u8>, status: &OutgoingStatus) {
 /// garbles a character whose bytes arrive in two reads, and nobody can say where
 /// the network cuts. JSON from outside may also hold line breaks between tokens,
 /// and two of them would end the block.
-fn escape_from(out: &mut Vec<u8>, begin: usize) {
+pub(crate) fn escape_from(out: &mut Vec<u8>, begin: usize) {
     // Without a way out inside of the loop, the compiler looks at many bytes at once.
     let is_special = |byte: &u8| (*byte > 0x7f) | (*byte == b'\n') | (*byte == b'\r');
     if !out[begin..].iter().fold(false, |found, byte| found | is_special(byte)) {

@@ -244,6 +244,18 @@ pub struct CancelActionResult {
     pub message: String,
 }
 
+/// What a manager tells a runtime that it has found (V1).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotifyParams {
+    /// Where spans and logs go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry_server_url: Option<String>,
+    /// What the manager speaks; see [`REFLECTION_API_SPEC_VERSION`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reflection_api_spec_version: Option<u32>,
+}
+
 /// A runtime that is reached over HTTP (V1), as its file below
 /// `.genkit/runtimes` says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

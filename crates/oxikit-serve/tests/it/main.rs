@@ -15,3 +15,5 @@ mod load;
 mod openapi;
 mod operations;
 mod protocol;
+#[cfg(feature = "dev-tools")]
+mod reflection_v1;

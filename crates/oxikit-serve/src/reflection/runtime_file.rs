@@ -1,0 +1,139 @@
+//! The file that tells the developer tools where a runtime listens (V1).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use oxikit_core::timestamp;
+use oxikit_wire::rpc::{REFLECTION_API_SPEC_VERSION, RuntimeFile};
+
+use super::identity::{GENKIT_VERSION, Identity};
+
+/// What makes a folder a project for the official tools. `Cargo.toml` is not
+/// among it: whoever looks elsewhere is not found.
+const MARKERS: [&str; 8] = [
+    "package.json",
+    "go.mod",
+    "pyproject.toml",
+    "requirements.txt",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "pubspec.yaml",
+];
+
+/// The nearest folder with a marker, this one or above it; else this one.
+pub(super) fn project_root(folder: &Path) -> &Path {
+    let is_project = |folder: &&Path| MARKERS.iter().any(|marker| folder.join(marker).exists());
+    folder.ancestors().find(is_project).unwrap_or(folder)
+}
+
+/// A runtime file that exists until this is dropped.
+#[derive(Debug)]
+pub(super) struct Announcement(PathBuf);
+
+impl Announcement {
+    /// Writes the file. The runtime must listen already: the tools knock at once,
+    /// and delete the file of one that does not answer.
+    pub(super) fn write(
+        project_root: &Path,
+        identity: &Identity,
+        url: &str,
+        port: u16,
+    ) -> io::Result<Self> {
+        let genkit = project_root.join(".genkit");
+        let runtimes = genkit.join("runtimes");
+        create_private_folders(&runtimes)?;
+        let millis = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let name = format!("{}-{port}-{millis}.json", identity.pid);
+        // The tools watch the folder and read what appears in it: the file gets
+        // there as a whole.
+        let draft = genkit.join(format!(".{name}.tmp"));
+        let path = runtimes.join(name);
+        let written = write_private(&draft, &content(identity, url)?);
+        if let Err(error) = written.and_then(|()| fs::rename(&draft, &path)) {
+            _ = fs::remove_file(&draft);
+            return Err(error);
+        }
+        Ok(Self(path))
+    }
+
+    /// Removes the file, if it is still there.
+    pub(super) fn remove(&self) {
+        match fs::remove_file(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(%error, path = %self.0.display(), "cannot remove the runtime file");
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn content(identity: &Identity, url: &str) -> io::Result<Vec<u8>> {
+    let file = RuntimeFile {
+        id: identity.id.clone(),
+        pid: identity.pid,
+        name: Some(identity.name.clone()),
+        reflection_server_url: url.to_owned(),
+        timestamp: timestamp::now(),
+        genkit_version: Some(GENKIT_VERSION.to_owned()),
+        reflection_api_spec_version: Some(REFLECTION_API_SPEC_VERSION),
+    };
+    Ok(serde_json::to_vec_pretty(&file)?)
+}
+
+/// The URL holds the token: nobody else reads the file.
+fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    io::Write::write_all(&mut options.open(path)?, content)
+}
+
+/// Folders that exist stay as they are.
+fn create_private_folders(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(files: &[&str], from: &str, expected: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("a/b/c")).unwrap();
+        for file in files {
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        let found = project_root(&folder.path().join(from)).to_owned();
+        assert_eq!(found, folder.path().join(expected), "{files:?} from {from}");
+    }
+
+    #[test]
+    fn the_root_is_where_the_official_tools_look() {
+        for marker in MARKERS {
+            check(&[&format!("a/{marker}")], "a/b/c", "a");
+            check(&[&format!("a/b/c/{marker}")], "a/b/c", "a/b/c");
+        }
+        // The nearest counts.
+        check(&["a/package.json", "a/b/go.mod"], "a/b/c", "a/b");
+        // Rust projects are none, and then it is the working directory.
+        check(&["a/Cargo.toml"], "a/b/c", "a/b/c");
+        check(&["a/Cargo.toml", "a/b/c/Cargo.toml"], "a/b", "a/b");
+        check(&["a/b/package.json"], "a", "a");
+    }
+}
