@@ -212,7 +212,11 @@ impl AgentBuilder {
                 Body::Prompt(PromptBody { prompt, input, middleware: self.middleware })
             }
             (None, None) => {
-                let prompt = ai.define_prompt(self.own_prompt)?.name().to_owned();
+                let own_prompt = match &self.description {
+                    Some(description) => self.own_prompt.description(description),
+                    None => self.own_prompt,
+                };
+                let prompt = ai.define_prompt(own_prompt)?.name().to_owned();
                 Body::Prompt(PromptBody { prompt, input: json!({}), middleware: self.middleware })
             }
         };
@@ -230,11 +234,11 @@ impl AgentBuilder {
         let action = action(&definition, self.description, self.metadata);
         let registry = ai.registry();
         registry.register(action.clone());
+        for companion in companions::actions(&definition) {
+            registry.register(companion);
+        }
         if let Some(store) = &definition.store {
             registry.state::<SessionStores>().set(&definition.name, store.clone());
-            for companion in companions::actions(&definition) {
-                registry.register(companion);
-            }
             recover::watch(&definition, &action, registry);
         }
         Ok(Agent { definition, action, registry: registry.clone() })

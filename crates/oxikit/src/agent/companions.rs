@@ -12,7 +12,8 @@ use oxikit_wire::{
 
 use super::Definition;
 
-/// Both companions; they have the agent's own name.
+/// Both companions; they have the agent's own name. Those of an agent without a
+/// store say that it has none, as the official ones do.
 pub(super) fn actions(agent: &Arc<Definition>) -> [Action; 2] {
     let (reader, stopper) = (agent.clone(), agent.clone());
     let snapshot = Action::builder(ActionKind::AgentSnapshot, &agent.name)
