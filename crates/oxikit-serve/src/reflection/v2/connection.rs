@@ -3,12 +3,13 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{Sink, SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -37,6 +38,8 @@ const FAREWELL: Duration = Duration::from_millis(100);
 /// What a peer still sends that was told to close is read so long: it would not
 /// see why otherwise.
 const DRAIN: Duration = Duration::from_secs(1);
+/// So much goes out before there is a look at the clock again.
+const TOGETHER: usize = 128 * 1024;
 /// The buffers of a socket. Larger messages get their own.
 const BUFFER: usize = 16 * 1024;
 
@@ -78,7 +81,7 @@ pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send>(
     let end = tokio::select! {
         () = ending.cancelled() => End::Ours,
         end = read(&mut stream, requests, &session.outbox, &pongs) => end,
-        error = write(&mut sink, register, &session.outbox) => End::Broken(error),
+        Err(error) = write(&mut sink, register, &session.outbox) => End::Broken(error),
         () = silence(&pongs) => End::Silent,
         never = release(&session.outbox) => match never {},
     };
@@ -119,43 +122,48 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     End::Closed
 }
 
-/// Writes what there is, and asks whether it has arrived. Ends only with an error.
+/// Writes what there is, and asks whether it has arrived.
 async fn write<S: AsyncRead + AsyncWrite + Unpin>(
     sink: &mut SplitSink<WebSocketStream<S>, Message>,
     register: Frame,
     outbox: &Outbox,
-) -> Error {
-    let mut batch = vec![register];
+) -> Result<Infallible, Error> {
+    sink.send(message(register)).await?;
     let (mut last_ping, mut pinged) = (Instant::now(), outbox.taken());
     loop {
-        if let Err(error) = write_batch(sink, &mut batch).await {
-            return error;
-        }
         let wait = if outbox.needs_ping(pinged) { CONFIRM } else { PING };
         tokio::select! {
             () = sleep_until(last_ping + wait) => {
                 (last_ping, pinged) = (Instant::now(), outbox.taken());
                 let number = Bytes::copy_from_slice(&pinged.to_be_bytes());
-                if let Err(error) = sink.feed(Message::Ping(number)).await {
-                    return error;
-                }
+                sink.feed(Message::Ping(number)).await?;
             }
-            frames = outbox.take() => batch = frames,
+            () = outbox.ready() => feed_ready(sink, outbox).await?,
         }
+        sink.flush().await?;
     }
 }
 
-/// Many frames, one flush.
-async fn write_batch<S: AsyncRead + AsyncWrite + Unpin>(
-    sink: &mut SplitSink<WebSocketStream<S>, Message>,
-    batch: &mut Vec<Frame>,
+/// Hands over what is ready, so that it can be written as one piece. A frame is
+/// taken when the socket has room for it: what was not taken is not lost.
+async fn feed_ready<S: Sink<Message, Error = Error> + Unpin>(
+    sink: &mut S,
+    outbox: &Outbox,
 ) -> Result<(), Error> {
-    for frame in batch.drain(..) {
-        // Written by us as JSON: to look at it again would cost a pass.
-        let frame = SocketFrame::message(frame.text, OpCode::Data(Data::Text), true);
-        sink.feed(Message::Frame(frame)).await?;
+    let mut bytes = 0;
+    while bytes < TOGETHER {
+        poll_fn(|cx| sink.poll_ready_unpin(cx)).await?;
+        let Some(frame) = outbox.take() else { break };
+        bytes += frame.text.len();
+        sink.start_send_unpin(message(frame))?;
     }
-    sink.flush().await
+    Ok(())
+}
+
+/// As a message of the socket. It was written as JSON by us: to look at it again
+/// would cost a pass.
+fn message(frame: Frame) -> Message {
+    Message::Frame(SocketFrame::message(frame.text, OpCode::Data(Data::Text), true))
 }
 
 /// Ends when the manager has not answered a ping for long.
@@ -186,10 +194,7 @@ async fn take_leave<S: AsyncRead + AsyncWrite + Unpin>(
     };
     let farewell = async {
         if let End::Ours = end {
-            for frame in outbox.take_now() {
-                let frame = SocketFrame::message(frame.text, OpCode::Data(Data::Text), true);
-                socket.feed(Message::Frame(frame)).await?;
-            }
+            feed_ready(socket, outbox).await?;
         }
         let reason = Utf8Bytes::from_static(reason);
         socket.close(Some(CloseFrame { code, reason })).await

@@ -15,8 +15,6 @@ use super::frames::Frame;
 /// What a lane holds, in bytes; a small frame counts as [`SMALLEST`].
 const LANE: usize = 1024 * 1024;
 const SMALLEST: usize = LANE / 256;
-/// So much is handed to the socket at once.
-const BATCH: usize = 128 * 1024;
 /// Answers that were written and not confirmed. Beyond it the oldest count as read:
 /// the manager was sent so much behind them.
 const MAX_UNCONFIRMED: usize = 256;
@@ -108,49 +106,42 @@ impl Outbox {
         Ok(())
     }
 
-    /// The next frames to be written; waits for them. From here on their answers
-    /// count as unconfirmed.
-    pub(super) async fn take(&self) -> Vec<Frame> {
+    /// Waits until there is something to be written.
+    pub(super) async fn ready(&self) {
         poll_fn(|cx| {
             let mut state = self.lock();
-            let batch = self.take_ready(&mut state);
-            if batch.is_empty() {
-                state.writer = Some(cx.waker().clone());
-                return Poll::Pending;
+            if state.is_ready() {
+                return Poll::Ready(());
             }
-            Poll::Ready(batch)
+            state.writer = Some(cx.waker().clone());
+            Poll::Pending
         })
-        .await
+        .await;
     }
 
-    /// What could be written now.
-    pub(super) fn take_now(&self) -> Vec<Frame> {
-        self.take_ready(&mut self.lock())
-    }
-
-    fn take_ready(&self, state: &mut State) -> Vec<Frame> {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        while bytes < BATCH && !state.is_held {
-            let (frame, room) = if let Some(frame) = state.again.pop_front() {
-                (frame, None)
-            } else if let Some(frame) = state.quick.pop_front() {
-                (frame, Some(&self.quick_room))
-            } else if let Some(frame) = state.runs.pop_front() {
-                (frame, Some(&self.runs_room))
-            } else {
-                break;
-            };
-            if let Some(room) = room {
-                room.add_permits(cost(&frame));
-            }
-            state.taken += 1;
-            bytes += frame.text.len();
-            if frame.is_answer {
-                state.keep(frame.clone());
-            }
-            batch.push(frame);
+    /// The next frame, for a socket that takes it at once. From here on an answer
+    /// counts as unconfirmed.
+    pub(super) fn take(&self) -> Option<Frame> {
+        let mut state = self.lock();
+        if state.is_held {
+            return None;
         }
-        batch
+        let (frame, room) = if let Some(frame) = state.again.pop_front() {
+            (frame, None)
+        } else if let Some(frame) = state.quick.pop_front() {
+            (frame, Some(&self.quick_room))
+        } else {
+            (state.runs.pop_front()?, Some(&self.runs_room))
+        };
+        state.taken += 1;
+        if frame.is_answer {
+            state.keep(frame.clone());
+        }
+        drop(state);
+        if let Some(room) = room {
+            room.add_permits(cost(&frame));
+        }
+        Some(frame)
     }
 
     /// The number of the last frame that was taken.
@@ -232,6 +223,11 @@ impl State {
         }
     }
 
+    fn is_ready(&self) -> bool {
+        let has_some = !(self.again.is_empty() && self.quick.is_empty() && self.runs.is_empty());
+        has_some && !self.is_held
+    }
+
     /// Keeps an answer that was taken until it is confirmed.
     fn keep(&mut self, answer: Frame) {
         self.unconfirmed_bytes += answer.text.len();
@@ -250,7 +246,7 @@ impl State {
     }
 
     fn wake(&mut self) {
-        if !self.is_held
+        if self.is_ready()
             && let Some(writer) = self.writer.take()
         {
             writer.wake();
@@ -262,4 +258,118 @@ impl State {
 /// it.
 fn cost(frame: &Frame) -> usize {
     frame.text.len().clamp(SMALLEST, LANE)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn frame(text: impl Into<String>, is_answer: bool) -> Frame {
+        Frame { text: text.into().into(), is_answer }
+    }
+
+    fn open() -> Outbox {
+        let outbox = Outbox::new();
+        outbox.reopen();
+        outbox.release();
+        outbox
+    }
+
+    /// Queues it, if there is room.
+    fn try_send(outbox: &Outbox, epoch: Epoch, lane: Lane, frame: Frame) -> bool {
+        outbox.send(epoch, lane, &mut vec![frame]).now_or_never().is_some()
+    }
+
+    fn send(outbox: &Outbox, text: &str, is_answer: bool) {
+        assert!(try_send(outbox, outbox.epoch(), Lane::Runs, frame(text, is_answer)));
+    }
+
+    fn take_all(outbox: &Outbox) -> Vec<String> {
+        let texts = std::iter::from_fn(|| outbox.take()).map(|frame| frame.text.to_vec());
+        texts.map(|text| String::from_utf8(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_lane_holds_256_frames_or_a_mebibyte() {
+        let (outbox, epoch) = (open(), Epoch::default());
+        for n in 0..256 {
+            assert!(try_send(&outbox, epoch, Lane::Runs, frame(n.to_string(), false)));
+        }
+        assert!(!try_send(&outbox, epoch, Lane::Runs, frame("more", false)));
+        assert!(try_send(&outbox, epoch, Lane::Quick, frame("quick", true)), "it has its own");
+        assert_eq!(take_all(&outbox)[..2], ["quick", "0"]);
+
+        let large = "x".repeat(LANE * 3);
+        assert!(try_send(&outbox, epoch, Lane::Runs, frame(&large, false)), "alone it may be");
+        assert!(!try_send(&outbox, epoch, Lane::Runs, frame("more", false)));
+        assert_eq!(take_all(&outbox), [large]);
+        let half = "x".repeat(LANE / 2);
+        let mut three = vec![frame(&half, false), frame(&half, false), frame(&half, false)];
+        assert!(outbox.send(epoch, Lane::Runs, &mut three).now_or_never().is_none());
+        assert_eq!(take_all(&outbox), [half.clone(), half], "the third waited for room");
+    }
+
+    #[test]
+    fn answers_are_kept_until_they_are_confirmed() {
+        let outbox = open();
+        for (text, is_answer) in [("chunk", false), ("first", true), ("second", true)] {
+            send(&outbox, text, is_answer);
+        }
+        take_all(&outbox);
+        assert!(outbox.needs_ping(2) && !outbox.needs_ping(3));
+        send(&outbox, "third", true);
+        outbox.confirm(2);
+        outbox.reopen();
+        assert_eq!(take_all(&outbox), [] as [&str; 0], "it is held back");
+        outbox.release();
+        assert_eq!(take_all(&outbox), ["second", "third"]);
+        outbox.confirm(outbox.taken());
+        outbox.reopen();
+        outbox.release();
+        assert_eq!(take_all(&outbox), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let outbox = open();
+        for n in 0..1000 {
+            send(&outbox, &n.to_string(), true);
+            take_all(&outbox);
+        }
+        outbox.reopen();
+        outbox.release();
+        assert_eq!(take_all(&outbox).len(), MAX_UNCONFIRMED);
+        let large = "x".repeat(MAX_UNCONFIRMED_BYTES);
+        for _ in 0..3 {
+            send(&outbox, &large, true);
+            take_all(&outbox);
+        }
+        outbox.reopen();
+        outbox.release();
+        assert_eq!(take_all(&outbox).len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_left_for_another_manager() {
+        let (outbox, former) = (open(), Epoch::default());
+        send(&outbox, "written", true);
+        take_all(&outbox);
+        for n in 0..256 {
+            send(&outbox, &n.to_string(), true);
+        }
+        let mut waiting = vec![frame("waits", true)];
+        let mut waits = Box::pin(outbox.send(former, Lane::Runs, &mut waiting));
+        assert!((&mut waits).now_or_never().is_none());
+        assert_eq!(outbox.forget(), 257);
+        assert!(waits.now_or_never().unwrap().is_err(), "nobody reads it");
+        let mut late = vec![frame("late", true)];
+        assert!(outbox.send(former, Lane::Quick, &mut late).now_or_never().unwrap().is_err());
+        assert_eq!(take_all(&outbox), [] as [&str; 0]);
+        for n in 0..256 {
+            send(&outbox, &n.to_string(), true);
+        }
+        assert_eq!(take_all(&outbox).len(), 256, "all the room is there again");
+    }
 }

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use super::frames::{self, Frame, RequestId};
 use super::inputs;
 use super::outbox::{Epoch, Lane};
-use super::run::RunAction;
+use super::run::{RunAction, or_panicked};
 use super::session::Session;
 use super::sparing::Sparing;
 use crate::reflection::runs::RunRequest;
@@ -139,8 +139,12 @@ impl Requests {
         };
         let (session, id, epoch) = (self.session.clone(), request.id, request.epoch);
         self.session.spawn(async move {
-            let actions = identity::actions(session.runs.registry()).await;
-            let answer = answer_or_error(&id, frames::answer(&id, &ListActionsResult { actions }));
+            let actions = or_panicked(identity::actions(session.runs.registry())).await;
+            let answer = actions
+                .and_then(|actions| {
+                    frames::answer(&id, &ListActionsResult { actions }).map_err(failed)
+                })
+                .unwrap_or_else(|error| frames::error(&id, &error));
             _ = session.outbox.send(epoch, Lane::Quick, &mut vec![answer]).await;
             drop(place);
         });
@@ -225,10 +229,6 @@ impl Requests {
             tracing::debug!(what, messages, "ignored what the manager has sent");
         }
     }
-}
-
-fn answer_or_error(id: &RequestId, answer: Result<Frame, Status>) -> Frame {
-    answer.unwrap_or_else(|status| frames::error(id, &failed(status)))
 }
 
 fn read<'a, T: Deserialize<'a>>(request: &Request<'a>) -> Result<T, RpcError> {

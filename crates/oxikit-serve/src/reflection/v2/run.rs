@@ -1,7 +1,9 @@
 //! One `runAction`: its state, its chunks, and one answer.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use oxikit_core::{Event, Payload, Run, Status, StatusCode};
 use oxikit_wire::rpc::{RpcError, rpc_code};
 
@@ -28,7 +30,7 @@ impl RunAction {
     /// Runs the action and tells the manager. If it is gone for good, the run ends
     /// unread.
     pub(super) async fn serve(self, request: RunRequest, inputs: Option<QueuedInputs>) {
-        if let Err(error) = self.run(request, inputs).await {
+        if let Err(error) = or_panicked(self.run(request, inputs)).await.and_then(|end| end) {
             // Nobody reads it: the end.
             _ = self.answer(frames::error(&self.id, &error)).await;
         }
@@ -101,4 +103,13 @@ impl RunAction {
     async fn send(&self, frames: &mut Vec<Frame>) -> Result<(), Unread> {
         self.session.outbox.send(self.epoch, Lane::Runs, frames).await
     }
+}
+
+/// Runs have guards of their own. This one is for the rest of the user's code, such
+/// as resolvers and serialisers: a request must not stay without an answer.
+pub(super) async fn or_panicked<T>(work: impl Future<Output = T>) -> Result<T, RpcError> {
+    AssertUnwindSafe(work).catch_unwind().await.map_err(|_| {
+        let status = Status::internal("the code around an action panicked");
+        failure::rpc_error(&status, None)
+    })
 }

@@ -3,5 +3,6 @@
 mod edge_cases;
 mod kit;
 mod limits;
+mod network;
 mod reconnect;
 mod runs;

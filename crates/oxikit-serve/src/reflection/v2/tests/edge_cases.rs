@@ -1,7 +1,11 @@
 //! What official runtimes were sent in a recording, and what else may come.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use oxikit_core::{Action, ActionKind, ActionResolver, Result};
+use oxikit_wire::ActionDescriptor;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::protocol::Message;
 
@@ -172,5 +176,33 @@ async fn two_runs_at_once_do_not_wait_for_each_other() {
     assert_eq!(manager.recv().await["id"], "q");
     app.gate.add_permits(1);
     assert_eq!(manager.recv().await["id"], "p");
+    app.end().await;
+}
+
+struct Panics;
+
+#[async_trait]
+impl ActionResolver for Panics {
+    fn namespace(&self) -> &str {
+        "panics"
+    }
+
+    async fn resolve(&self, _: ActionKind, name: &str) -> Result<Option<Action>> {
+        panic!("looking for {name}")
+    }
+
+    async fn list(&self) -> Result<Vec<ActionDescriptor>> {
+        panic!("listing")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn code_that_panics_around_an_action_is_answered_for() {
+    let (app, mut manager) = App::registered().await;
+    app.registry.add_resolver(Arc::new(Panics));
+    manager.run("1", "/flow/panics/unknown", json!(1)).await;
+    assert_eq!(manager.recv().await["error"]["data"]["code"], 13);
+    manager.ask("2", "listActions", Value::Null).await;
+    assert_eq!(manager.recv().await["error"]["data"]["code"], 13);
     app.end().await;
 }

@@ -1,6 +1,7 @@
 //! Connections that end, and managers that come back or are others.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use oxikit_core::{Context, Emitter};
@@ -8,8 +9,36 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::protocol::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::kit::{App, flow};
+
+/// Counts the lines of a log.
+#[derive(Clone, Default)]
+struct Lines(Arc<AtomicUsize>);
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= Level::INFO && metadata.target().starts_with("oxikit_serve")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
 
 /// Lets all work that can go on go on.
 async fn settle() {
@@ -209,11 +238,32 @@ async fn many_answers_are_confirmed_by_few_pings() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_manager_it_is_quiet() {
+    let lines = Lines::default();
+    let _watched = tracing::subscriber::set_default(lines.clone());
     let app = App::start();
     app.is_up.store(false, Ordering::Relaxed);
     tokio::time::sleep(Duration::from_secs(600)).await;
     let dials = app.dials.load(Ordering::Relaxed);
     assert!((95..=160).contains(&dials), "{dials} dials in ten minutes");
+    let lines = lines.0.load(Ordering::Relaxed);
+    assert!((30..=60).contains(&lines), "{lines} lines of log in ten minutes");
+    app.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_that_hangs_up_at_once_is_not_besieged() {
+    let lines = Lines::default();
+    let _watched = tracing::subscriber::set_default(lines.clone());
+    let mut app = App::start();
+    let began = Instant::now();
+    let mut connections = 0;
+    while began.elapsed() < Duration::from_secs(600) {
+        app.accept().await.vanish();
+        connections += 1;
+    }
+    assert!(connections <= 160, "{connections} connections in ten minutes");
+    let lines = lines.0.load(Ordering::Relaxed);
+    assert!(lines <= 120, "{lines} lines of log in ten minutes");
     app.end().await;
 }
 

@@ -1,0 +1,159 @@
+//! The same over the network of this machine.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use oxikit_core::Registry;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{Message, WebSocketConfig};
+use tokio_util::sync::CancellationToken;
+
+use super::kit::{flow, identity};
+use crate::reflection::runs::Runs;
+use crate::reflection::v2::{Backoff, Settings, attend};
+
+/// Far more than anything here takes.
+const LONG: Duration = Duration::from_secs(60);
+
+struct Attended {
+    listener: TcpListener,
+    ending: CancellationToken,
+    app: JoinHandle<()>,
+}
+
+impl Attended {
+    /// An application that is told this path at a host name.
+    async fn start(path: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let registry = Registry::default();
+        flow(&registry, "echo", async |input: Value| Ok(input));
+        let ending = CancellationToken::new();
+        let settings = Settings {
+            url: format!("ws://localhost:{port}{path}"),
+            identity: identity(),
+            telemetry: None,
+            backoff: Backoff::default(),
+        };
+        let app = tokio::spawn(attend(settings, Runs::new(registry), ending.clone()));
+        Self { listener, ending, app }
+    }
+
+    /// The next connection after its registration, and what path it asked for.
+    async fn accept(&self) -> (WebSocketStream<TcpStream>, String) {
+        let (stream, _) = timeout(LONG, self.listener.accept()).await.unwrap().unwrap();
+        let mut path = String::new();
+        #[expect(clippy::result_large_err, reason = "the signature is that of the library")]
+        let note = |request: &Request, response: Response| {
+            path = request.uri().to_string();
+            Ok(response)
+        };
+        let config = WebSocketConfig::default().max_frame_size(None).max_message_size(None);
+        let accepted =
+            tokio_tungstenite::accept_hdr_async_with_config(stream, note, Some(config)).await;
+        let mut socket = accepted.unwrap();
+        assert_eq!(recv(&mut socket).await["method"], "register");
+        (socket, path)
+    }
+
+    async fn end(self) {
+        self.ending.cancel();
+        timeout(LONG, self.app).await.unwrap().unwrap();
+    }
+}
+
+async fn recv(socket: &mut WebSocketStream<TcpStream>) -> Value {
+    loop {
+        let message = timeout(LONG, socket.next()).await.unwrap().unwrap().unwrap();
+        if message.is_text() {
+            return serde_json::from_str(message.to_text().unwrap()).unwrap();
+        }
+    }
+}
+
+async fn run(socket: &mut WebSocketStream<TcpStream>, id: &str, input: Value) -> Value {
+    let params = json!({"key": "/flow/echo", "input": input});
+    let request = json!({"method": "runAction", "params": params, "id": id});
+    socket.send(Message::text(request.to_string())).await.unwrap();
+    assert_eq!(recv(socket).await["method"], "runActionState");
+    recv(socket).await["result"]["result"].take()
+}
+
+#[tokio::test]
+async fn a_name_with_several_addresses_is_dialled_and_the_path_is_kept() {
+    let attended = Attended::start("/rt/s3cret?token=abc").await;
+    let (mut socket, path) = attended.accept().await;
+    assert_eq!(path, "/rt/s3cret?token=abc");
+    assert_eq!(run(&mut socket, "1", json!({"a": 1})).await, json!({"a": 1}));
+    attended.end().await;
+    let close = loop {
+        match timeout(LONG, socket.next()).await.unwrap() {
+            Some(Ok(Message::Close(frame))) => break frame,
+            Some(Ok(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(close.unwrap().code, CloseCode::Away);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_reset_is_dialled_again() {
+    let attended = Attended::start("").await;
+    let (socket, path) = attended.accept().await;
+    assert_eq!(path, "/");
+    drop(socket);
+    let (mut socket, _) = attended.accept().await;
+    assert_eq!(run(&mut socket, "1", json!(1)).await, json!(1));
+    attended.end().await;
+}
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_is_answered_with_1009() {
+    let attended = Attended::start("").await;
+    let (socket, _) = attended.accept().await;
+    let (mut sink, mut stream) = socket.split();
+    let large = Message::text("x".repeat(33 << 20));
+    // It may be cut off in the middle.
+    let sending = tokio::spawn(async move { _ = sink.send(large).await });
+    let close = loop {
+        match timeout(LONG, stream.next()).await.unwrap() {
+            Some(Ok(Message::Close(frame))) => break frame,
+            Some(Ok(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(close.unwrap().code, CloseCode::Size);
+    sending.await.unwrap();
+    drop(stream);
+    let (mut socket, _) = attended.accept().await;
+    assert_eq!(run(&mut socket, "1", json!(1)).await, json!(1));
+    attended.end().await;
+}
+
+#[tokio::test]
+async fn a_manager_that_never_speaks_is_left() {
+    let attended = Attended::start("").await;
+    // Accepted by the system, but nobody shakes hands.
+    let (silent, _) = attended.listener.accept().await.unwrap();
+    let (mut socket, _) = attended.accept().await;
+    assert_eq!(run(&mut socket, "1", json!(1)).await, json!(1));
+    drop(silent);
+    attended.end().await;
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_dialled_is_refused_at_once() {
+    let settings = Settings {
+        url: "wss://localhost:3200".to_owned(),
+        identity: identity(),
+        telemetry: None,
+        backoff: Backoff::default(),
+    };
+    attend(settings, Runs::new(Registry::default()), CancellationToken::new()).await;
+}
