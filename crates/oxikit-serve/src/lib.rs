@@ -44,7 +44,7 @@ pub use exposed::Expose;
 pub use jwt::{Algorithm, JwtAuth};
 pub use limits::Limits;
 #[cfg(feature = "dev-tools")]
-pub use reflection::{DevConfig, DevTools, reflect};
+pub use reflection::{DevConfig, DevTools, dev_log_layer, reflect};
 pub use server::{BoundServer, Server, serve};
 
 /// The examples of the README, compiled and run.

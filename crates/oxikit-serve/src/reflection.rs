@@ -2,6 +2,7 @@
 
 mod failure;
 mod identity;
+mod logs;
 mod runs;
 mod runtime_file;
 mod runtime_id;
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::asked_to_end;
 use identity::Identity;
+pub use logs::dev_log_layer;
 use runs::Runs;
 use runtime_file::Announcement;
 use runtime_id::RuntimeId;
@@ -70,11 +72,15 @@ impl DevTools {
     /// With `GENKIT_REFLECTION_V2_SERVER` the application registers with that
     /// manager; else it listens on this machine and tells where in a file below
     /// `.genkit/runtimes`. See [`DevConfig::from_env`] for the variables.
+    ///
+    /// If nobody takes the log of the process yet, it goes to the standard error
+    /// and to the tools from now on; see [`dev_log_layer`].
     pub async fn start(app: &impl AsRef<Registry>) -> io::Result<Option<Self>> {
-        match DevConfig::from_env()? {
-            Some(config) => config.start(app).await.map(Some),
-            None => Ok(None),
+        let Some(config) = DevConfig::from_env()? else { return Ok(None) };
+        if let Some(exporter) = &config.exporter {
+            logs::set_up(exporter);
         }
+        config.start(app).await.map(Some)
     }
 
     async fn start_with(config: DevConfig, registry: &Registry) -> io::Result<Self> {

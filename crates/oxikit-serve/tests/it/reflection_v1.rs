@@ -1,7 +1,9 @@
 //! The developer tools call a runtime over HTTP.
 
 mod app;
+mod child;
 mod door;
 mod life;
 mod recordings;
 mod runs;
+mod telemetry;

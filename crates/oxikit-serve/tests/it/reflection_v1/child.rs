@@ -1,0 +1,157 @@
+//! Whole programs: this test program again, told what to be by its environment.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use oxikit::prelude::*;
+use oxikit_serve::{Server, reflect};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+use super::app::define;
+use crate::kit::{Client, PATIENCE, post};
+
+const ROLE: &str = "OXIKIT_SERVE_TEST_ROLE";
+
+/// A program that plays a role. It is killed when dropped.
+struct Program {
+    process: Child,
+    project: TempDir,
+}
+
+impl Program {
+    fn start(role: &str, variables: &[(&str, &str)]) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "reflection_v1::child::play", "--nocapture"]);
+        command.current_dir(&project).env(ROLE, role).env("PORT", "0");
+        command.env("GENKIT_REFLECTION_PORT", "0").envs(variables.iter().copied());
+        let process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        Self { process, project }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let Ok(folder) = fs::read_dir(self.project.path().join(".genkit/runtimes")) else {
+            return Vec::new();
+        };
+        folder.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// Where it listens for the developer tools.
+    async fn url(&mut self) -> String {
+        let began = Instant::now();
+        loop {
+            if let Some(file) = self.files().first() {
+                let content: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+                return content["reflectionServerUrl"].as_str().unwrap().to_owned();
+            }
+            assert!(began.elapsed() < PATIENCE && self.process.try_wait().unwrap().is_none());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+
+    /// Waits for its end: the code, and what it has said.
+    async fn end(&mut self) -> (Option<i32>, String) {
+        let began = Instant::now();
+        while self.process.try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < PATIENCE, "it does not end");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let mut said = String::new();
+        let mut stderr = self.process.stderr.take().unwrap();
+        std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
+        (self.process.wait().unwrap().code(), said)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
+
+/// Plays the role of the environment; without one there is nothing to test.
+#[tokio::test]
+async fn play() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let ai = define(mpsc::unbounded_channel().0);
+    ai.define_flow("log", |_: Option<Value>| async {
+        tracing::info!("a line of the flow");
+        Ok(())
+    });
+    match role.as_str() {
+        "reflect" => reflect(&ai).await.unwrap(),
+        "serve" => Server::new(&ai).serve().await.unwrap(),
+        "serve-alone" => Server::new(&ai).dev_tools(false).serve().await.unwrap(),
+        role => panic!("nobody plays {role}"),
+    }
+}
+
+/// Asks a program to run an action and waits for the head of the answer.
+async fn run(url: &str, body: &str) -> Client {
+    let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut client = Client::connect(address.parse().unwrap()).await;
+    client.send(post(&format!("/{path}/api/runAction"), "", body)).await;
+    client
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_signal_ends_a_program_at_once_and_its_file_with_it() {
+    for role in ["reflect", "serve"] {
+        for signal in ["-TERM", "-INT"] {
+            let mut program = Program::start(role, &[("GENKIT_ENV", "dev")]);
+            let url = program.url().await;
+            let mut slow = run(&url, r#"{"key":"/flow/slow","input":1}"#).await;
+            assert_eq!(slow.head().await.unwrap().status, 200);
+            program.signal(signal);
+            let began = Instant::now();
+            let (code, said) = program.end().await;
+            assert!(began.elapsed() < Duration::from_secs(1), "{:?} {role}", began.elapsed());
+            assert_eq!((code, program.files()), (Some(0), Vec::new()), "{role} {signal} {said}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_log_of_a_program_is_seen_and_has_no_token_in_it() {
+    let mut program = Program::start("serve", &[("GENKIT_ENV", "dev"), ("RUST_LOG", "trace")]);
+    let url = program.url().await;
+    let mut client = run(&url, r#"{"key":"/flow/log"}"#).await;
+    assert_eq!(client.answer().await.unwrap().status, 200);
+    program.signal("-TERM");
+    let (code, said) = program.end().await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("a line of the flow") && said.contains("serving actions"), "{said}");
+    let token = url.rsplit('/').next().unwrap();
+    assert!(!said.contains(token), "{said}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn without_the_environment_nothing_of_it_runs() {
+    let off = [("GENKIT_ENV", "prod"), ("RUST_LOG", "info")];
+    let mut program = Program::start("reflect", &off);
+    let (code, said) = program.end().await;
+    assert_ne!(code, Some(0));
+    assert!(said.contains("genkit start -- cargo run"), "{said}");
+    let dev = [("GENKIT_ENV", "dev")];
+    for (role, variables) in [("serve", off.as_slice()), ("serve-alone", &dev)] {
+        let mut program = Program::start(role, variables);
+        // It has nothing to say: give it time to do what it must not do.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(program.process.try_wait().unwrap().is_none(), "{role}");
+        assert!(!program.project.path().join(".genkit").exists(), "{role}");
+        program.signal("-TERM");
+        assert_eq!(program.end().await, (Some(0), String::new()), "{role}");
+    }
+}
