@@ -67,7 +67,7 @@ impl Answers {
             let step = match self.part {
                 Part::Head => self.head()?,
                 Part::Body(answer, left) => self.skip(left).map(|left| match left {
-                    0 => return Step::Done(answer),
+                    0 => Step::Done(answer),
                     left => Step::Next(Part::Body(answer, left)),
                 }),
                 Part::ChunkSize(answer) => self.chunk_size(answer)?,

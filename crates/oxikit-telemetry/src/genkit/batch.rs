@@ -53,7 +53,7 @@ pub(super) fn requests(events: Vec<Event>) -> (Vec<Request>, u64) {
             Event::Start(open) => open.record(),
             Event::End(span) => Some(span),
             Event::Log(line) => {
-                logs.push(line);
+                logs.push(line.redacted());
                 None
             }
         };

@@ -22,8 +22,21 @@ const TALKERS: [&str; 6] = ["h2", "hyper", "mio", "reqwest", "tokio_tungstenite"
 
 /// Sends log lines to the developer tools, each with the trace it belongs to.
 ///
-/// Made by [`GenkitExporter::log_layer`]. Lines of this crate itself are
-/// never sent: an exporter that sends its own failures has no end of them.
+/// Made by [`GenkitExporter::log_layer`]. Secrets are covered as in spans. Lines
+/// of this crate itself are never sent: an exporter that sends its own failures
+/// has no end of them.
+///
+/// ```no_run
+/// use oxikit_telemetry::GenkitExporter;
+/// use tracing_subscriber::layer::SubscriberExt as _;
+/// use tracing_subscriber::util::SubscriberInitExt as _;
+///
+/// let exporter = GenkitExporter::new();
+/// tracing_subscriber::registry()
+///     .with(tracing_subscriber::fmt::layer())
+///     .with(exporter.log_layer())
+///     .init();
+/// ```
 #[derive(Debug, Clone)]
 pub struct LogLayer {
     exporter: GenkitExporter,
@@ -79,7 +92,7 @@ impl Fields<'_> {
     fn add_text(&mut self, name: &Name, text: String) {
         match name.name() {
             "message" => self.0.message = cut(text),
-            _ => self.add(name, AnyValue::StringValue(cut(text))),
+            _ => self.add(name, AnyValue::Text(cut(text))),
         }
     }
 }
@@ -94,19 +107,19 @@ impl Visit for Fields<'_> {
     }
 
     fn record_bool(&mut self, name: &Name, value: bool) {
-        self.add(name, AnyValue::BoolValue(value));
+        self.add(name, AnyValue::Bool(value));
     }
 
     fn record_f64(&mut self, name: &Name, value: f64) {
-        self.add(name, AnyValue::DoubleValue(value));
+        self.add(name, AnyValue::Float(value));
     }
 
     fn record_i64(&mut self, name: &Name, value: i64) {
-        self.add(name, AnyValue::IntValue(value.to_string()));
+        self.add(name, AnyValue::Integer(value.to_string()));
     }
 
     fn record_u64(&mut self, name: &Name, value: u64) {
-        self.add(name, AnyValue::IntValue(value.to_string()));
+        self.add(name, AnyValue::Integer(value.to_string()));
     }
 }
 

@@ -1,8 +1,9 @@
 //! Log lines in the form in which the developer tools take them: OTLP as JSON.
 
+use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use oxikit_core::{SpanId, TraceId};
+use oxikit_core::{SpanId, TraceId, redact};
 use serde::{Serialize, Serializer};
 use tracing::Level;
 
@@ -22,6 +23,28 @@ impl LogLine {
     pub(super) fn bytes(&self) -> usize {
         self.message.len() + self.fields.iter().map(Field::bytes).sum::<usize>()
     }
+
+    /// Without its secrets. Done where it is sent, not where it is written.
+    pub(super) fn redacted(mut self) -> Self {
+        redact_text(&mut self.message);
+        for Field { key, value } in &mut self.fields {
+            match value {
+                AnyValue::Bool(_) => {}
+                value if redact::is_secret_name(key) => {
+                    *value = AnyValue::Text(redact::REDACTED.to_owned());
+                }
+                AnyValue::Text(text) => redact_text(text),
+                AnyValue::Integer(_) | AnyValue::Float(_) => {}
+            }
+        }
+        self
+    }
+}
+
+fn redact_text(text: &mut String) {
+    if let Cow::Owned(covered) = redact::text(text) {
+        *text = covered;
+    }
 }
 
 /// A field of a line.
@@ -34,8 +57,8 @@ pub(super) struct Field {
 impl Field {
     fn bytes(&self) -> usize {
         let held = match &self.value {
-            AnyValue::StringValue(text) | AnyValue::IntValue(text) => text.len(),
-            AnyValue::DoubleValue(_) | AnyValue::BoolValue(_) => 0,
+            AnyValue::Text(text) | AnyValue::Integer(text) => text.len(),
+            AnyValue::Float(_) | AnyValue::Bool(_) => 0,
         };
         size_of::<Self>() + held
     }
@@ -43,13 +66,16 @@ impl Field {
 
 /// A value as OTLP writes it.
 #[derive(Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) enum AnyValue {
-    StringValue(String),
+    #[serde(rename = "stringValue")]
+    Text(String),
     /// As text: JSON numbers do not hold 64 bits everywhere.
-    IntValue(String),
-    DoubleValue(f64),
-    BoolValue(bool),
+    #[serde(rename = "intValue")]
+    Integer(String),
+    #[serde(rename = "doubleValue")]
+    Float(f64),
+    #[serde(rename = "boolValue")]
+    Bool(bool),
 }
 
 /// The body of one request.

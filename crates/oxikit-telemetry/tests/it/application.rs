@@ -9,13 +9,14 @@ use oxikit_telemetry::GenkitExporter;
 pub(crate) struct Application {
     pub(crate) registry: Registry,
     pub(crate) exporter: GenkitExporter,
+    echo: Action,
 }
 
 impl Application {
     pub(crate) fn new(exporter: GenkitExporter) -> Self {
         let registry = Registry::default();
         registry.add_exporter(Arc::new(exporter.clone()));
-        Self { registry, exporter }
+        Self { registry, exporter, echo: echo() }
     }
 
     pub(crate) fn telling(url: &str) -> Self {
@@ -38,7 +39,7 @@ impl Application {
 
     async fn echo_one(&self, n: u32) {
         let call = Call::new(n).in_registry(&self.registry);
-        echo().run(call).await.unwrap();
+        self.echo.run(call).await.unwrap();
     }
 }
 

@@ -11,21 +11,20 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Semaphore;
 
 use crate::application::{Application, echo};
-use crate::collector::{Answer, Collector, Post};
+use crate::collector::{Answer, Collector, Post, ended_in};
 use crate::raw_server::{OK, accept, listen, read_post};
 
-fn spans_of(post: &Post) -> usize {
-    post.body["spans"].as_object().unwrap().len()
-}
+/// A machine that is busy may make a short span a long one, but not many.
+const FEW: usize = 5;
 
 #[tokio::test]
 async fn a_short_span_is_told_once() {
     let collector = Collector::start().await;
     let app = Application::telling(&collector.url);
-    app.echo(3).await;
+    app.echo(100).await;
     app.exporter.flush().await;
-    assert_eq!(collector.posts().iter().map(spans_of).collect::<Vec<_>>(), [1, 1, 1]);
-    assert_eq!(app.exporter.dropped(), 0);
+    assert_eq!((collector.ended(), app.exporter.dropped()), (100, 0));
+    assert!(collector.posts().len() <= 100 + FEW);
 }
 
 #[tokio::test]
@@ -37,9 +36,12 @@ async fn all_spans_of_a_trace_are_one_post() {
             ctx.step("before", async { Ok(()) }).await?;
             echo().run(Call::new(n)).await?.parse::<u32>()
         });
-    outer.run(Call::new(1u32).in_registry(&app.registry)).await.unwrap();
+    for n in 0..50u32 {
+        outer.run(Call::new(n).in_registry(&app.registry)).await.unwrap();
+    }
     app.exporter.flush().await;
-    assert_eq!(collector.posts().iter().map(spans_of).collect::<Vec<_>>(), [3]);
+    assert_eq!(collector.ended(), 150);
+    assert!(collector.posts().len() <= 50 + FEW);
 }
 
 #[tokio::test]
@@ -47,7 +49,7 @@ async fn spans_arrive_without_a_flush() {
     let collector = Collector::start().await;
     let app = Application::telling(&collector.url);
     app.echo(1).await;
-    collector.wait_for(|posts| posts.len() == 1).await;
+    collector.wait_for(|posts| ended_in(posts) == 1).await;
 }
 
 #[tokio::test]
@@ -56,7 +58,7 @@ async fn many_traces_share_one_connection() {
     let app = Application::telling(&collector.url);
     app.echo(500).await;
     app.exporter.flush().await;
-    assert_eq!((collector.posts().len(), collector.connections()), (500, 1));
+    assert_eq!((collector.ended(), collector.connections()), (500, 1));
 }
 
 #[tokio::test]
@@ -139,13 +141,13 @@ async fn what_the_server_refuses_is_counted_and_not_sent_again() {
     let app = Application::telling(&collector.url);
     app.echo(10).await;
     app.exporter.flush().await;
-    assert_eq!((app.exporter.dropped(), collector.posts().len()), (10, 10));
+    assert_eq!((app.exporter.dropped(), collector.ended()), (10, 10));
 }
 
 #[tokio::test]
 async fn a_flush_waits_for_the_answers() {
     let delay = Duration::from_millis(200);
-    let collector = Collector::answering(Answer { delay, ..Answer::default() }).await;
+    let collector = Collector::answering(Answer { delay: Some(delay), ..Answer::default() }).await;
     let app = Application::telling(&collector.url);
     app.echo(1).await;
     // This one comes while the first is on its way.
@@ -157,7 +159,7 @@ async fn a_flush_waits_for_the_answers() {
     app.echo(1).await;
     app.exporter.flush().await;
     assert!(first.is_finished());
-    assert_eq!(collector.posts().len(), 2);
+    assert_eq!(collector.ended(), 2);
 }
 
 #[tokio::test]
@@ -166,10 +168,10 @@ async fn after_its_close_an_exporter_takes_nothing() {
     let app = Application::telling(&collector.url);
     app.echo(2).await;
     app.exporter.close().await;
-    assert_eq!(collector.posts().len(), 2);
+    assert_eq!(collector.ended(), 2);
     app.echo(3).await;
     app.exporter.flush().await;
-    assert_eq!((collector.posts().len(), app.exporter.dropped()), (2, 3));
+    assert_eq!((collector.ended(), app.exporter.dropped()), (2, 3));
 }
 
 #[tokio::test]
@@ -178,7 +180,7 @@ async fn what_is_left_is_sent_when_the_last_handle_is_dropped() {
     let app = Application::telling(&collector.url);
     app.echo(5).await;
     drop(app);
-    collector.wait_for(|posts| posts.len() == 5).await;
+    collector.wait_for(|posts| ended_in(posts) == 5).await;
 }
 
 #[tokio::test]
@@ -197,7 +199,7 @@ async fn spans_come_from_threads_without_a_runtime() {
     let collector = Collector::start().await;
     let url = collector.url.clone();
     std::thread::spawn(move || Application::telling(&url).echo_anywhere(7)).join().unwrap();
-    collector.wait_for(|posts| posts.len() == 1).await;
+    collector.wait_for(|posts| ended_in(posts) == 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -222,7 +224,8 @@ async fn a_thousand_flows_at_once_are_all_told_to_the_end() {
         })
         .collect();
     // All of them are seen while they run.
-    collector.wait_for(|posts| traces_in(posts) == 1000).await;
+    collector.wait_for(|posts| waiting_in(posts) == 1000).await;
+    assert_eq!(collector.ended(), 0);
     gate.add_permits(1000);
     for run in runs {
         run.await.unwrap().unwrap();
@@ -237,11 +240,9 @@ async fn a_thousand_flows_at_once_are_all_told_to_the_end() {
     }
 }
 
-fn traces_in(posts: &[Post]) -> usize {
-    let ids = posts.iter().map(|post| post.body["traceId"].as_str());
-    // The steps begin last.
-    let waiting = posts.iter().filter(|post| has_span(&post.body, "wait"));
-    ids.collect::<BTreeSet<_>>().len().min(waiting.count())
+/// How many flows were told to be in their step.
+fn waiting_in(posts: &[Post]) -> usize {
+    posts.iter().filter(|post| has_span(&post.body, "wait")).count()
 }
 
 fn has_span(trace: &Value, name: &str) -> bool {

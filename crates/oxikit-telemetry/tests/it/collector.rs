@@ -42,7 +42,7 @@ struct Seen {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    pub(crate) delay: Duration,
+    pub(crate) delay: Option<Duration>,
 }
 
 impl Collector {
@@ -64,7 +64,9 @@ impl Collector {
         let seen = Arc::new(Seen { answer, ..Seen::default() });
         let app = Router::new().fallback(keep).with_state(seen.clone());
         let counted = seen.clone();
-        let listener = listener.tap_io(move |_| {
+        let listener = listener.tap_io(move |peer| {
+            // As Node does: small answers do not wait for each other.
+            peer.set_nodelay(true).unwrap();
             counted.connections.fetch_add(1, Ordering::Relaxed);
         });
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
@@ -91,6 +93,11 @@ impl Collector {
         }
     }
 
+    /// How many ended spans were posted.
+    pub(crate) fn ended(&self) -> usize {
+        ended_in(&self.seen.posts.lock().unwrap())
+    }
+
     /// The traces, merged from all posts as the official server merges them.
     pub(crate) fn traces(&self) -> BTreeMap<String, Value> {
         merge(self.posts().into_iter().map(|post| post.body))
@@ -104,11 +111,19 @@ impl Drop for Collector {
 }
 
 async fn keep(State(seen): State<Arc<Seen>>, uri: Uri, body: Bytes) -> (StatusCode, &'static str) {
-    tokio::time::sleep(seen.answer.delay).await;
+    if let Some(delay) = seen.answer.delay {
+        tokio::time::sleep(delay).await;
+    }
     let body = serde_json::from_slice(&body).unwrap();
     seen.posts.lock().unwrap().push(Post { path: uri.path().to_owned(), body });
     seen.changed.notify_one();
     (seen.answer.status, "OK")
+}
+
+/// How many ended spans are in these posts.
+pub(crate) fn ended_in(posts: &[Post]) -> usize {
+    let spans = posts.iter().filter_map(|post| post.body["spans"].as_object());
+    spans.flat_map(Map::values).filter(|span| span["endTime"] != 0.0).count()
 }
 
 /// A span with an end is never overwritten by one without.

@@ -126,6 +126,36 @@ async fn a_lower_level_does_not_bring_what_connections_say() {
     assert_eq!(told, ["told", "told too", "told as well"]);
 }
 
+#[tokio::test]
+async fn secrets_are_covered() {
+    let collector = Collector::start().await;
+    let app = Application::telling(&collector.url);
+    let subscriber = tracing_subscriber::registry().with(app.exporter.log_layer());
+    let _installed = tracing::subscriber::set_default(subscriber);
+    let request = json!({"user":"ada","api_key":"planted-1"});
+    tracing::info!(
+        password = "planted-2",
+        token = 123_456_789,
+        has_password = true,
+        %request,
+        user = "ada",
+        "connected to db://ada:planted-3@host",
+    );
+    app.exporter.flush().await;
+    let [line] = lines(&collector.posts()).try_into().unwrap();
+    assert_eq!(line["body"]["stringValue"], "connected to db://ada:<redacted>@host");
+    assert_eq!(
+        line["attributes"],
+        json!([
+            {"key":"password","value":{"stringValue":"<redacted>"}},
+            {"key":"token","value":{"stringValue":"<redacted>"}},
+            {"key":"has_password","value":{"boolValue":true}},
+            {"key":"request","value":{"stringValue":"{\"user\":\"ada\",\"api_key\":\"<redacted>\"}"}},
+            {"key":"user","value":{"stringValue":"ada"}},
+        ])
+    );
+}
+
 /// Counts what the crate says about itself.
 struct OwnLines(Arc<AtomicUsize>);
 

@@ -1,4 +1,5 @@
 //! The exporters, against servers that listen.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod application;
 mod away;
