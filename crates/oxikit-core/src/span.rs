@@ -30,11 +30,21 @@ impl TraceId {
     fn random() -> Self {
         Self(fastrand::u128(1..))
     }
+
+    /// As protocols in binary carry it.
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
 }
 
 impl SpanId {
     fn random() -> Self {
         Self(fastrand::u64(1..))
+    }
+
+    /// As protocols in binary carry it.
+    pub fn to_bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
     }
 }
 

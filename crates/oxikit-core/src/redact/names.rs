@@ -60,16 +60,28 @@ pub fn is_secret_name(name: &str) -> bool {
     plain == b"token" || SECRET_ENDINGS.iter().any(|ending| plain.ends_with(ending.as_bytes()))
 }
 
-/// Turns nearly all names away at their last two letters.
+/// Turns nearly all names away at their last letters.
 fn may_be_secret(name: &[u8]) -> bool {
-    let [.., a, b] = name else {
+    let [.., before, last] = name else {
         return false;
     };
-    let separated = !a.is_ascii_alphanumeric() || !b.is_ascii_alphanumeric();
-    let letters = [a | 0x20, b | 0x20];
-    separated
-        || matches!(&letters, b"al" | b"en" | b"et" | b"ey" | b"ie" | b"ls" | b"on" | b"rd")
-        || matches!(&letters, b"se" | b"wd")
+    if !before.is_ascii_alphanumeric() || !last.is_ascii_alphanumeric() {
+        return true; // Letters may stand behind the separator.
+    }
+    let ends_with = |ending: &[u8]| {
+        let start = name.len().saturating_sub(ending.len());
+        name[start..].eq_ignore_ascii_case(ending)
+    };
+    match last | 0x20 {
+        b'd' => ends_with(b"wd") || ends_with(b"word"),
+        b'e' => ends_with(b"okie") || ends_with(b"hrase"),
+        b'l' => ends_with(b"tial"),
+        b'n' => ends_with(b"oken") || ends_with(b"zation"),
+        b's' => ends_with(b"tials"),
+        b't' => ends_with(b"cret"),
+        b'y' => ends_with(b"key"),
+        _ => false,
+    }
 }
 
 pub(super) fn cover(text: &str) -> Cow<'_, str> {
@@ -186,7 +198,7 @@ fn string_end(bytes: &[u8], from: usize, quote: u8, depth: usize) -> (usize, boo
         if found < depth {
             return (at - found, false); // The string around it ends.
         }
-        if (found - depth) / (depth + 1) % 2 == 0 {
+        if ((found - depth) / (depth + 1)).is_multiple_of(2) {
             return (at - depth, true);
         }
     }

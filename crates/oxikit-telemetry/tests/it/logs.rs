@@ -174,6 +174,10 @@ async fn a_server_that_is_away_makes_no_storm_of_lines() {
     let app = Application::telling(&url);
     let own_lines = Arc::new(AtomicUsize::new(0));
     let layer = app.exporter.log_layer().with_level(tracing::Level::TRACE);
+    // The HTTP client of other tests beside this one is not the subject.
+    let layer = layer.with_filter(tracing_subscriber::filter::filter_fn(|line| {
+        !line.target().starts_with("hyper") && !line.target().starts_with("reqwest")
+    }));
     let subscriber = tracing_subscriber::registry().with(layer).with(OwnLines(own_lines.clone()));
     // For all threads, also that of the exporter.
     tracing::subscriber::set_global_default(subscriber).unwrap();

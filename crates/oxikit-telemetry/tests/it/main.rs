@@ -7,6 +7,8 @@ mod batches;
 mod collector;
 mod cost;
 mod logs;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod raw_server;
 mod shapes;
 mod specification;
