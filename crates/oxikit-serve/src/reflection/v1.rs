@@ -88,9 +88,7 @@ impl Listening {
         telemetry: Option<GenkitExporter>,
         quit: CancellationToken,
     ) {
-        let mut limits = Limits::default();
-        limits.body_bytes = BODY_BYTES;
-        limits.drain_time = DRAIN;
+        let limits = Limits { body_bytes: BODY_BYTES, drain_time: DRAIN, ..Limits::default() };
         let reflection = Reflection {
             runs,
             id: id.into(),

@@ -63,6 +63,27 @@ async fn a_run_is_cancelled_by_its_trace_once() {
 }
 
 #[tokio::test]
+async fn a_turn_of_an_agent_is_cancelled_too() {
+    let runtime = runtime().await;
+    let agent = oxikit::Agent::builder("sleeper").turn(|turn: oxikit::Turn| async move {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        Ok(turn.answer("awake"))
+    });
+    runtime.ai.define_agent(agent).unwrap();
+    let message = json!({ "role": "user", "content": [{ "text": "sleep" }] });
+    let body = json!({ "key": "/agent/sleeper", "input": { "message": message } }).to_string();
+    let mut client = runtime.connect().await;
+    client.send(runtime.request("POST", "/api/runAction", "", &body)).await;
+    let trace_id = trace_of(&client.head().await.unwrap());
+    let cancel = json!({ "traceId": trace_id }).to_string();
+    let answer = runtime.ask("POST", "/api/cancelAction", "", &cancel).await;
+    assert_eq!(answer.status, 200);
+    let ended = timeout(Duration::from_secs(5), client.piece()).await.expect("it ends");
+    let body: Value = serde_json::from_slice(&ended.unwrap()).unwrap();
+    assert_eq!(body["error"]["code"], 1, "{body}");
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_cancels_its_run() {
     let mut runtime = runtime().await;
     for query in ["", "?stream=true"] {
