@@ -127,7 +127,8 @@ impl GenkitExporter {
         LogLayer::new(self.clone())
     }
 
-    /// Sends what is left, then nothing more: later spans are dropped. Without
+    /// Sends what is left, then nothing more: later spans are dropped. A slow
+    /// server is waited for, so whoever is in a hurry sets a time limit. Without
     /// it, the thread sends what is left when the last clone is dropped, if the
     /// process lives that long.
     pub async fn close(&self) {
@@ -167,7 +168,7 @@ impl SpanExporter for GenkitExporter {
         self.push(Event::End(span));
     }
 
-    /// Returns at once while no server is known or it is away.
+    /// Returns at once while no server is known or it is away. May be dropped.
     async fn flush(&self) {
         self.0.shared.queue.flush().await;
     }

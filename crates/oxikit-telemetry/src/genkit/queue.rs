@@ -154,6 +154,10 @@ impl Queue {
                 return;
             }
             let (flusher, done) = oneshot::channel();
+            if state.flushers.len() == state.flushers.capacity() {
+                // Room of those who wait no longer, before more is taken.
+                state.flushers.retain(|(_, flusher)| !flusher.is_closed());
+            }
             let upto = state.pushed;
             state.flushers.push((upto, flusher));
             done

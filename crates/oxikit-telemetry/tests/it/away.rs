@@ -109,6 +109,25 @@ async fn a_server_that_hangs_up_is_not_tried_all_the_time() {
 }
 
 #[tokio::test]
+async fn a_server_that_never_answers_is_waited_for_once() {
+    let (listener, url) = listen().await;
+    let app = Application::telling(&url);
+    let server = tokio::spawn(async move {
+        let mut peers = Vec::new();
+        loop {
+            peers.push(accept(&listener).await);
+        }
+    });
+    let began = Instant::now();
+    for _ in 0..10 {
+        app.echo(1).await;
+        app.exporter.flush().await;
+    }
+    assert!((5..9).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    server.abort();
+}
+
+#[tokio::test]
 async fn what_talks_no_http_is_as_good_as_away() {
     let (listener, url) = listen().await;
     let app = Application::telling(&url);

@@ -212,7 +212,11 @@ async fn a_thousand_flows_at_once_are_all_told_to_the_end() {
         move |n: u32, ctx: Context| {
             let gate = gate.clone();
             async move {
-                ctx.step("wait", async { Ok(gate.acquire().await.unwrap().forget()) }).await?;
+                let wait = async {
+                    gate.acquire().await.unwrap().forget();
+                    Ok(())
+                };
+                ctx.step("wait", wait).await?;
                 Ok(n)
             }
         }

@@ -61,7 +61,7 @@ async fn measure(what: &str, runs: u32, work: impl AsyncFn()) {
         })
         .filter(|(_, spent)| *spent > 0.005)
         .collect();
-    println!("{what}: {spent:.2?} µs a run");
+    eprintln!("{what}: {spent:.2?} µs a run");
 }
 
 #[tokio::test]
