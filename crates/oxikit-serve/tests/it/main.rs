@@ -17,3 +17,5 @@ mod operations;
 mod protocol;
 #[cfg(feature = "dev-tools")]
 mod reflection_v1;
+#[cfg(feature = "dev-tools")]
+mod reflection_v2;

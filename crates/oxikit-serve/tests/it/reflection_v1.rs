@@ -1,6 +1,6 @@
 //! The developer tools call a runtime over HTTP.
 
-mod app;
+pub(crate) mod app;
 mod child;
 mod door;
 mod life;

@@ -150,7 +150,7 @@ impl Requests {
         });
     }
 
-    fn values(&self, request: &Request<'_>) -> Result<Frame, RpcError> {
+    fn values(&self, request: &Request<'_>) -> Result<Frame, Box<RpcError>> {
         let ListValuesParams { kind } = read(request)?;
         let values = identity::values(self.session.runs.registry(), &kind).ok_or_else(|| {
             let message = format!(
@@ -162,7 +162,7 @@ impl Requests {
         frames::answer(&request.id, &ListValuesResult { values }).map_err(failed)
     }
 
-    fn cancel(&self, request: &Request<'_>) -> Result<Frame, RpcError> {
+    fn cancel(&self, request: &Request<'_>) -> Result<Frame, Box<RpcError>> {
         let CancelActionParams { trace_id } = read(request)?;
         let cancelled = self.session.runs.cancel(&trace_id);
         cancelled.map_err(|status| failure::refusal(rpc_code::INVALID_PARAMS, &status))?;
@@ -218,7 +218,7 @@ impl Requests {
         }
     }
 
-    async fn answer(&self, request: &Request<'_>, answer: Result<Frame, RpcError>) {
+    async fn answer(&self, request: &Request<'_>, answer: Result<Frame, Box<RpcError>>) {
         let frame = answer.unwrap_or_else(|error| frames::error(&request.id, &error));
         // Unread if another manager has come meanwhile.
         _ = self.session.outbox.send(request.epoch, Lane::Quick, &mut vec![frame]).await;
@@ -231,7 +231,7 @@ impl Requests {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(request: &Request<'a>) -> Result<T, RpcError> {
+fn read<'a, T: Deserialize<'a>>(request: &Request<'a>) -> Result<T, Box<RpcError>> {
     let params = request.params.map_or("null", RawValue::get);
     serde_json::from_str(params).map_err(|error| {
         let message = format!("the params of `{}` cannot be read: {error}", request.method);
@@ -239,12 +239,12 @@ fn read<'a, T: Deserialize<'a>>(request: &Request<'a>) -> Result<T, RpcError> {
     })
 }
 
-fn too_many() -> RpcError {
+fn too_many() -> Box<RpcError> {
     failed(Status::resource_exhausted(format!(
         "{MAX_IN_FLIGHT} requests of this connection are at work: wait for one of them to end"
     )))
 }
 
-fn failed(status: Status) -> RpcError {
+fn failed(status: Status) -> Box<RpcError> {
     failure::rpc_error(&status, None)
 }

@@ -36,7 +36,11 @@ impl RunAction {
         }
     }
 
-    async fn run(&self, request: RunRequest, inputs: Option<QueuedInputs>) -> Result<(), RpcError> {
+    async fn run(
+        &self,
+        request: RunRequest,
+        inputs: Option<QueuedInputs>,
+    ) -> Result<(), Box<RpcError>> {
         let runs = &self.session.runs;
         let action = runs.find(&request.key).await.map_err(|status| match status.code() {
             StatusCode::NotFound => failure::refusal(rpc_code::INVALID_PARAMS, &status),
@@ -107,7 +111,7 @@ impl RunAction {
 
 /// Runs have guards of their own. This one is for the rest of the user's code, such
 /// as resolvers and serialisers: a request must not stay without an answer.
-pub(super) async fn or_panicked<T>(work: impl Future<Output = T>) -> Result<T, RpcError> {
+pub(super) async fn or_panicked<T>(work: impl Future<Output = T>) -> Result<T, Box<RpcError>> {
     AssertUnwindSafe(work).catch_unwind().await.map_err(|_| {
         let status = Status::internal("the code around an action panicked");
         failure::rpc_error(&status, None)

@@ -111,7 +111,7 @@ impl Drop for Leaves {
     }
 }
 
-pub(super) fn define(cancelled: mpsc::UnboundedSender<Instant>) -> Oxikit {
+pub(crate) fn define(cancelled: mpsc::UnboundedSender<Instant>) -> Oxikit {
     let ai = Oxikit::builder().default_model("echo/model").build();
     ai.define_flow("greet", |person: Person, ctx: Context| async move {
         let auth = if ctx.auth().is_some() { " (auth)" } else { "" };
