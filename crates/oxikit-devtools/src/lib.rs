@@ -1,1 +1,3 @@
 //! The developer tools, as a library: what the `oxikit` command is made of.
+
+pub mod manager;

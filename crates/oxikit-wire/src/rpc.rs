@@ -37,6 +37,45 @@ pub struct RpcMessage<'a> {
     pub error: Option<&'a RawValue>,
 }
 
+/// A message of a runtime as its manager reads it: in one pass, with everything
+/// that is only passed on left as text.
+///
+/// Parameters of other methods than the two that come in numbers are read from an
+/// [`RpcMessage`], and so is what does not fit.
+#[derive(Debug, Deserialize)]
+pub struct RuntimeMessage<'a> {
+    /// The id of the answer, or of what is asked.
+    #[serde(default, borrow)]
+    pub id: Option<&'a RawValue>,
+    /// What is asked for or told; none in an answer.
+    #[serde(default, borrow)]
+    pub method: Option<Cow<'a, str>>,
+    /// `streamChunk` or `runActionState`.
+    #[serde(default, borrow)]
+    pub params: Option<RunNotice<'a>>,
+    /// The answer, if it is a good one; `null` is one too.
+    #[serde(default, borrow, deserialize_with = "present")]
+    pub result: Option<&'a RawValue>,
+    /// The answer, if it is a bad one.
+    #[serde(default, borrow)]
+    pub error: Option<&'a RawValue>,
+}
+
+/// What a runtime tells of a run: [`ChunkParams`] or [`RunActionStateParams`].
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunNotice<'a> {
+    /// The id of the request.
+    #[serde(default, borrow)]
+    pub request_id: Option<&'a RawValue>,
+    /// A piece of the output; `null` is one too.
+    #[serde(default, borrow, deserialize_with = "present")]
+    pub chunk: Option<&'a RawValue>,
+    /// A [`RunTelemetry`].
+    #[serde(default, borrow)]
+    pub state: Option<&'a RawValue>,
+}
+
 /// Codes of [`RpcError`].
 pub mod rpc_code {
     /// An action, or the reading of parameters, failed.
@@ -179,8 +218,13 @@ pub struct RunActionParams<'a> {
 /// The good answer to `runAction`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RunActionResult<'a> {
-    /// The output; none of an action that has none.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    /// The output; none of an action that has none: `null` is not the same.
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub result: Option<&'a RawValue>,
     /// Where its trace is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

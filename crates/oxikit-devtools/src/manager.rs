@@ -1,0 +1,34 @@
+//! The manager's side of reflection: all runtimes of a project, however they are
+//! reached.
+//!
+//! A runtime dials in over a socket (V2, [`socket_route`]) or is found by its file
+//! below `.genkit/runtimes` and called over HTTP (V1, [`Runtimes::discover`]).
+//! [`Runtimes`] is the same for both: it lists them, asks what they offer, and runs
+//! their actions. A running action is a [`RunHandle`]: chunks as the text they came
+//! as, then an end.
+//!
+//! What a peer may do to the others is nothing: a connection has one id, an id in
+//! use is not given away, and answers count only from the connection that was
+//! asked.
+
+mod connection;
+mod failure;
+mod gate;
+mod incoming;
+mod listing;
+mod mailbox;
+mod options;
+mod peer;
+mod run;
+mod runtimes;
+mod socket;
+mod spec;
+mod token;
+
+pub use listing::{ActionList, SkippedAction};
+pub use options::ManagerOptions;
+pub use run::{RunHandle, RunOutcome};
+pub use runtimes::{ManagerCounts, Preferred, RuntimeInfo, Runtimes};
+pub use socket::socket_route;
+pub use spec::RunSpec;
+pub use token::Token;

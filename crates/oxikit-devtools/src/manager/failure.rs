@@ -1,0 +1,86 @@
+//! Failures as the developer tools show them: those of runtimes, and our own.
+
+use oxikit_core::StatusCode;
+use oxikit_wire::rpc::{ErrorData, ErrorDetails, RpcError, rpc_code};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::incoming::object;
+
+/// A failure of the manager itself.
+pub(crate) fn failure(code: StatusCode, message: impl Into<String>) -> ErrorData {
+    ErrorData {
+        code: Some(code.grpc()),
+        message: Some(message.into()),
+        details: Some(ErrorDetails::default()),
+        stack: None,
+    }
+}
+
+/// The runtime is not there any more, or not yet again.
+pub(crate) fn gone(id: &str) -> ErrorData {
+    failure(
+        StatusCode::Unavailable,
+        format!("the runtime `{id}` is gone; see why it ended and start it again"),
+    )
+}
+
+/// An error as a runtime sent it. Every member may be missing or of another type:
+/// what can be read is kept.
+#[derive(Deserialize)]
+struct Received<'a> {
+    #[serde(borrow, default)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+}
+
+/// What the error of an answer says. JavaScript runtimes leave out the data where
+/// they have no status; code and message are then made from what there is.
+pub(crate) fn from_rpc(error: &RawValue) -> ErrorData {
+    let Ok(received) = object::<Received<'_>>(error.get()) else {
+        return failure(StatusCode::Unknown, error.get());
+    };
+    let rpc_code = read::<i32>(received.code);
+    let message = read::<String>(received.message);
+    let mut data = read::<ErrorData>(received.data).unwrap_or_else(|| ErrorData {
+        code: None,
+        message: None,
+        details: None,
+        stack: None,
+    });
+    let message = data.message.take().or(message).unwrap_or_default();
+    let code = data.code.unwrap_or_else(|| code_of(rpc_code, &message).grpc());
+    let mut details = data.details.take().unwrap_or_default();
+    details.stack = details.stack.or_else(|| data.stack.take());
+    ErrorData { code: Some(code), message: Some(message), details: Some(details), stack: None }
+}
+
+fn code_of(rpc_code: Option<i32>, message: &str) -> StatusCode {
+    match rpc_code {
+        Some(rpc_code::METHOD_NOT_FOUND) => StatusCode::Unimplemented,
+        Some(rpc_code::INVALID_PARAMS) if message.to_ascii_lowercase().contains("not found") => {
+            StatusCode::NotFound
+        }
+        Some(rpc_code::INVALID_PARAMS) => StatusCode::InvalidArgument,
+        Some(rpc_code::FAILED) => StatusCode::Internal,
+        _ => StatusCode::Unknown,
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+}
+
+/// A request of a runtime that is refused.
+pub(crate) fn refusal(code: i32, message: impl Into<String>) -> RpcError {
+    let message = message.into();
+    let status = match code {
+        rpc_code::METHOD_NOT_FOUND => StatusCode::Unimplemented,
+        _ => StatusCode::InvalidArgument,
+    };
+    let data = failure(status, message.clone());
+    RpcError { code, message, data: Some(data) }
+}

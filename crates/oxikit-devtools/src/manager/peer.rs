@@ -1,0 +1,307 @@
+//! A runtime that has dialled in: what it was asked and has not answered.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use oxikit_core::StatusCode;
+use oxikit_wire::rpc::ErrorData;
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::failure::{failure, gone};
+use super::run::{Link, Run, RunHandle, Traces};
+use super::spec::RunSpec;
+
+/// Requests that wait to be written. Whoever asks more waits.
+const WAITING_REQUESTS: usize = 64;
+/// A run that nobody reads and that never named its trace is forgotten after this.
+const FORGET_AFTER: Duration = Duration::from_secs(30);
+
+/// A runtime, from its registration until it is gone: it may come back over
+/// another connection, with its runs.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) id: String,
+    max_pending: usize,
+    pending: Mutex<HashMap<u128, Pending>>,
+    line: Mutex<Option<Line>>,
+}
+
+/// What waits for an answer.
+#[derive(Debug)]
+enum Pending {
+    Run { run: Arc<Run>, abandoned: Option<Instant> },
+    Call(oneshot::Sender<Result<Bytes, ErrorData>>),
+}
+
+/// The way to a connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) connection: u64,
+    requests: mpsc::Sender<String>,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+/// The other end of a [`Line`].
+#[derive(Debug)]
+pub(crate) struct LineEnd {
+    pub(crate) requests: mpsc::Receiver<String>,
+    pub(crate) orders: mpsc::UnboundedReceiver<Order>,
+}
+
+/// What must not wait behind requests. A run is cancelled once and a connection
+/// asks for another's life once, so the queue has a bound.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Cancel the run with this trace; nobody waits for the answer.
+    Cancel(Arc<str>),
+    /// Ping the runtime, and tell when anything is heard of it.
+    Probe(oneshot::Sender<()>),
+    /// Tell the runtime its settings.
+    Configure(Arc<str>),
+    /// The runtime was given up.
+    Close,
+}
+
+impl Line {
+    pub(crate) fn new(connection: u64) -> (Self, LineEnd) {
+        let (requests, requests_end) = mpsc::channel(WAITING_REQUESTS);
+        let (orders, orders_end) = mpsc::unbounded_channel();
+        let end = LineEnd { requests: requests_end, orders: orders_end };
+        (Self { connection, requests, orders }, end)
+    }
+
+    pub(crate) fn order(&self, order: Order) {
+        // A connection that has ended needs no orders.
+        _ = self.orders.send(order);
+    }
+
+    /// Whether the runtime is heard of within this time.
+    pub(crate) async fn answers(&self, within: Duration) -> bool {
+        let (heard, answer) = oneshot::channel();
+        self.order(Order::Probe(heard));
+        matches!(tokio::time::timeout(within, answer).await, Ok(Ok(())))
+    }
+}
+
+impl Peer {
+    pub(crate) fn new(id: String, max_pending: usize, line: Line) -> Arc<Self> {
+        let line = Mutex::new(Some(line));
+        Arc::new(Self { id, max_pending, pending: Mutex::default(), line })
+    }
+
+    /// The connection it is reached by, if there is one.
+    pub(crate) fn line(&self) -> Option<Line> {
+        lock(&self.line).clone()
+    }
+
+    pub(crate) fn set_line(&self, line: Option<Line>) {
+        *lock(&self.line) = line;
+    }
+
+    /// How many requests wait for an answer.
+    pub(crate) fn pending(&self) -> usize {
+        lock(&self.pending).len()
+    }
+
+    /// Starts a run.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        spec: &RunSpec,
+        traces: &Arc<Traces>,
+    ) -> Result<RunHandle, ErrorData> {
+        let request = new_id();
+        let mut text = request_head(request, "runAction");
+        spec.write_params(&mut text, true)?;
+        text.push('}');
+        let line = self.line().ok_or_else(|| gone(&self.id))?;
+        let run = Run::new(Link::Socket { peer: self.clone(), request }, spec.stream_input, traces);
+        self.insert(request, Pending::Run { run: run.clone(), abandoned: None })?;
+        // From here on the run ends when the caller goes away.
+        let handle = RunHandle::new(run);
+        if line.requests.send(text).await.is_err() {
+            self.answered(request, Err(gone(&self.id)));
+        }
+        Ok(handle)
+    }
+
+    /// Asks for something that takes no time; the result as JSON text.
+    pub(crate) async fn call(
+        &self,
+        method: &str,
+        params: Option<&str>,
+        within: Duration,
+    ) -> Result<Bytes, ErrorData> {
+        let request = new_id();
+        let mut text = request_head(request, method);
+        match params {
+            Some(params) => text.push_str(params),
+            None => text.truncate(text.len() - r#","params":"#.len()),
+        }
+        text.push('}');
+        let line = self.line().ok_or_else(|| gone(&self.id))?;
+        let (sender, answer) = oneshot::channel();
+        self.insert(request, Pending::Call(sender))?;
+        let _guard = Forget { peer: self, request };
+        let exchange = async {
+            line.requests.send(text).await.map_err(|_| gone(&self.id))?;
+            answer.await.unwrap_or_else(|_| Err(gone(&self.id)))
+        };
+        tokio::time::timeout(within, exchange).await.unwrap_or_else(|_| {
+            let message = format!("the runtime `{}` did not answer `{method}` in time", self.id);
+            Err(failure(StatusCode::DeadlineExceeded, message))
+        })
+    }
+
+    pub(crate) async fn send_input(&self, request: u128, chunk: &[u8]) -> Result<(), ErrorData> {
+        let chunk: &RawValue = serde_json::from_slice(chunk).map_err(|error| {
+            failure(StatusCode::InvalidArgument, format!("an input must be JSON: {error}"))
+        })?;
+        let chunk = chunk.get();
+        self.notify(format!(
+            r#"{{"jsonrpc":"2.0","method":"sendInputStreamChunk","params":{{"requestId":"{request}","chunk":{chunk}}}}}"#
+        ))
+        .await
+    }
+
+    pub(crate) async fn end_input(&self, request: u128) -> Result<(), ErrorData> {
+        self.notify(format!(
+            r#"{{"jsonrpc":"2.0","method":"endInputStream","params":{{"requestId":"{request}"}}}}"#
+        ))
+        .await
+    }
+
+    async fn notify(&self, text: String) -> Result<(), ErrorData> {
+        let line = self.line().ok_or_else(|| gone(&self.id))?;
+        line.requests.send(text).await.map_err(|_| gone(&self.id))
+    }
+
+    /// Nobody waits for this run any more. Without its trace it cannot be
+    /// cancelled: that is done when the trace comes.
+    pub(crate) fn abandon(&self, request: u128, trace_id: Option<Arc<str>>) {
+        let mut pending = lock(&self.pending);
+        match trace_id {
+            Some(trace_id) => {
+                pending.remove(&request);
+                drop(pending);
+                self.order_cancel(trace_id);
+            }
+            None => {
+                if let Some(Pending::Run { abandoned, .. }) = pending.get_mut(&request) {
+                    *abandoned = Some(Instant::now());
+                }
+            }
+        }
+    }
+
+    fn order_cancel(&self, trace_id: Arc<str>) {
+        if let Some(line) = self.line() {
+            line.order(Order::Cancel(trace_id));
+        }
+    }
+
+    /// The run with this request.
+    pub(crate) fn run(&self, request: u128) -> Option<Arc<Run>> {
+        match lock(&self.pending).get(&request) {
+            Some(Pending::Run { run, .. }) => Some(run.clone()),
+            _ => None,
+        }
+    }
+
+    /// The trace of a run is known.
+    pub(crate) fn run_started(&self, request: u128, trace_id: &str) {
+        let Some(run) = self.run(request) else { return };
+        run.started(trace_id);
+        if run.mailbox.is_abandoned() {
+            self.abandon(request, Some(trace_id.into()));
+        }
+    }
+
+    /// A request was answered. `make` is asked what a run ends with.
+    pub(crate) fn answered(&self, request: u128, answer: Result<Answer<'_>, ErrorData>) -> bool {
+        let Some(pending) = lock(&self.pending).remove(&request) else { return false };
+        match pending {
+            Pending::Run { run, .. } => run.end(answer.and_then(|answer| answer.outcome(&run))),
+            // The caller may have left in the meantime.
+            Pending::Call(sender) => _ = sender.send(answer.map(|answer| answer.bytes())),
+        }
+        true
+    }
+
+    /// It will not come back: everything that waits is told.
+    pub(crate) fn fail_all(&self, error: &ErrorData) {
+        let pending = std::mem::take(&mut *lock(&self.pending));
+        for (_, pending) in pending {
+            match pending {
+                Pending::Run { run, .. } => run.end(Err(error.clone())),
+                Pending::Call(sender) => _ = sender.send(Err(error.clone())),
+            }
+        }
+    }
+
+    /// Ends one run without its runtime, which is told to cancel it.
+    pub(crate) fn give_up(&self, run: &Run, request: u128, error: ErrorData) {
+        lock(&self.pending).remove(&request);
+        if let Some(trace_id) = run.mailbox.trace_id() {
+            self.order_cancel(trace_id);
+        }
+        run.end(Err(error));
+    }
+
+    /// Forgets runs that nobody reads and that say nothing.
+    pub(crate) fn sweep(&self) {
+        let is_kept = |pending: &mut Pending| match pending {
+            Pending::Run { abandoned: Some(since), .. } => since.elapsed() < FORGET_AFTER,
+            _ => true,
+        };
+        lock(&self.pending).retain(|_, pending| is_kept(pending));
+    }
+
+    fn insert(&self, request: u128, entry: Pending) -> Result<(), ErrorData> {
+        let mut pending = lock(&self.pending);
+        if pending.len() >= self.max_pending {
+            return Err(failure(
+                StatusCode::ResourceExhausted,
+                format!("the runtime `{}` has too many calls to answer; try again later", self.id),
+            ));
+        }
+        pending.insert(request, entry);
+        Ok(())
+    }
+}
+
+/// A good answer: a part of the frame that it came in.
+#[derive(Debug)]
+pub(crate) struct Answer<'a> {
+    pub(crate) frame: &'a Bytes,
+    pub(crate) result: &'a RawValue,
+}
+
+/// Removes a call that nobody waits for any more.
+struct Forget<'a> {
+    peer: &'a Peer,
+    request: u128,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        lock(&self.peer.pending).remove(&self.request);
+    }
+}
+
+/// Cannot be guessed. It is written in digits: some runtimes make a number of it.
+fn new_id() -> u128 {
+    Uuid::new_v4().as_u128()
+}
+
+fn request_head(request: u128, method: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":"{request}","method":"{method}","params":"#)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

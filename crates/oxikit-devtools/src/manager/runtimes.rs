@@ -1,0 +1,312 @@
+//! All runtimes, and what they can be asked.
+
+mod process;
+mod registry;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use oxikit_core::StatusCode;
+use oxikit_wire::JsonObject;
+use oxikit_wire::rpc::{
+    CancelActionParams, CancelActionResult, ConfigureParams, ErrorData, ListValuesParams,
+};
+use serde::Serialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::task::TaskTracker;
+
+use super::ManagerOptions;
+use super::failure::failure;
+use super::listing::{self, ActionList};
+use super::peer::{Line, Order, Peer};
+use super::run::{Link, RunHandle, Traces};
+use super::spec::RunSpec;
+
+/// All runtimes of a project. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Runtimes(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    options: ManagerOptions,
+    state: Mutex<State>,
+    traces: Arc<Traces>,
+    list: watch::Sender<Arc<[RuntimeInfo]>>,
+    seats: Arc<Semaphore>,
+    connections: AtomicU64,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+#[derive(Debug)]
+struct State {
+    entries: HashMap<String, Entry>,
+    /// What is asked when nobody is named.
+    default: Option<Arc<Peer>>,
+    preferred: Option<Preferred>,
+    registered: u64,
+    telemetry_url: Option<String>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    info: RuntimeInfo,
+    peer: Arc<Peer>,
+    /// The order of registrations; a runtime that comes back keeps its place.
+    number: u64,
+    /// Whether it is the application that the manager has started.
+    is_own: bool,
+    /// Since when it has no connection.
+    away_since: Option<Instant>,
+}
+
+/// A runtime as the tools show it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct RuntimeInfo {
+    /// Its id.
+    pub id: String,
+    /// Its process.
+    pub pid: u32,
+    /// The application.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Language and version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub genkit_version: Option<String>,
+    /// The version of the protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reflection_api_spec_version: Option<u32>,
+    /// How it is reached, without the token.
+    pub reflection_server_url: String,
+    /// Since when.
+    pub timestamp: String,
+    /// The folder of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_name: Option<String>,
+    /// It was asked and says nothing: it is frozen, or busy with itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_silent: bool,
+}
+
+/// Which runtime is asked when nobody is named.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Preferred {
+    /// The runtime of this process, or of one that it has started.
+    Process(u32),
+    /// The runtime with this id.
+    Runtime(String),
+}
+
+/// How much there is at the moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ManagerCounts {
+    /// Open sockets.
+    pub sockets: usize,
+    /// Runtimes, also those that may come back.
+    pub runtimes: usize,
+    /// Requests that wait for an answer.
+    pub pending: usize,
+    /// Runs that can be addressed by their trace.
+    pub traces: usize,
+}
+
+/// Whether a connection gets the id it wants.
+pub(crate) enum Claim {
+    Granted(Arc<Peer>),
+    /// The id is in use by this connection.
+    Taken(Line),
+}
+
+impl Runtimes {
+    /// Without any runtime yet.
+    pub fn new(options: ManagerOptions) -> Self {
+        let state = State {
+            entries: HashMap::new(),
+            default: None,
+            preferred: None,
+            registered: 0,
+            telemetry_url: options.telemetry_url.clone(),
+        };
+        Self(Arc::new(Inner {
+            seats: Arc::new(Semaphore::new(options.max_sockets)),
+            options,
+            state: Mutex::new(state),
+            traces: Arc::default(),
+            list: watch::Sender::new(Arc::from([])),
+            connections: AtomicU64::new(0),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        }))
+    }
+
+    /// The runtimes that can be asked, oldest first.
+    pub fn list(&self) -> Arc<[RuntimeInfo]> {
+        self.0.list.borrow().clone()
+    }
+
+    /// The list, whenever it changes.
+    pub fn watch(&self) -> watch::Receiver<Arc<[RuntimeInfo]>> {
+        self.0.list.subscribe()
+    }
+
+    /// The runtime that is asked when nobody is named: the preferred one, else the
+    /// one that registered last.
+    pub fn current(&self) -> Option<RuntimeInfo> {
+        let state = self.state();
+        let id = &state.default.as_ref()?.id;
+        state.entries.get(id).map(|entry| entry.info.clone())
+    }
+
+    /// Prefers the application that the manager has started to whoever comes.
+    pub fn set_preferred(&self, preferred: Option<Preferred>) {
+        let mut state = self.state();
+        for entry in state.entries.values_mut() {
+            entry.is_own = preferred.as_ref().is_some_and(|preferred| preferred.is(&entry.info));
+        }
+        state.preferred = preferred;
+        self.publish(state);
+    }
+
+    /// Tells all runtimes where spans and logs go from now on.
+    pub fn set_telemetry_url(&self, url: Option<String>) {
+        let mut state = self.state();
+        state.telemetry_url = url;
+        let params: Arc<str> = write(&state.configuration()).into();
+        for entry in state.entries.values() {
+            if let Some(line) = entry.peer.line() {
+                line.order(Order::Configure(params.clone()));
+            }
+        }
+    }
+
+    /// The actions of a runtime, of the default one if none is named.
+    pub async fn list_actions(&self, runtime: Option<&str>) -> Result<ActionList, ErrorData> {
+        let peer = self.target(runtime)?;
+        let text = peer.call("listActions", None, self.0.options.call_time).await?;
+        listing::actions(&text)
+    }
+
+    /// The values of a kind, `defaultModel` or `middleware`.
+    pub async fn list_values(
+        &self,
+        runtime: Option<&str>,
+        kind: &str,
+    ) -> Result<JsonObject, ErrorData> {
+        let peer = self.target(runtime)?;
+        let params = write(&ListValuesParams { kind: kind.to_owned() });
+        let text = peer.call("listValues", Some(&params), self.0.options.call_time).await?;
+        listing::values(&text)
+    }
+
+    /// Starts a run.
+    pub async fn run(&self, spec: RunSpec) -> Result<RunHandle, ErrorData> {
+        let peer = self.target(spec.runtime.as_deref())?;
+        peer.start(&spec, &self.0.traces).await
+    }
+
+    /// Cancels the run with this trace; answers what its runtime says.
+    ///
+    /// A run that was started here ends at once even if its runtime does not
+    /// answer. Others are asked of the runtime that is named, or the default one.
+    pub async fn cancel(&self, trace_id: &str, runtime: Option<&str>) -> Result<String, ErrorData> {
+        let run = self.0.traces.get(trace_id);
+        let peer = match run.as_deref().map(|run| &run.link) {
+            Some(Link::Socket { peer, .. }) => peer.clone(),
+            None => self.target(runtime)?,
+        };
+        let params = write(&CancelActionParams { trace_id: trace_id.to_owned() });
+        let within = self.0.options.cancel_time;
+        let answer = peer.call("cancelAction", Some(&params), within).await;
+        match (answer, run) {
+            (Err(error), Some(run)) if is_out_of_reach(&error) => {
+                let Link::Socket { peer, request } = &run.link;
+                let message = "Action was cancelled without its runtime, which does not answer";
+                peer.give_up(&run, *request, failure(StatusCode::Cancelled, message));
+                Ok("Action cancelled".to_owned())
+            }
+            (answer, _) => {
+                let result = serde_json::from_slice::<CancelActionResult>(&answer?);
+                Ok(result.map_or_else(|_| "Action cancelled".to_owned(), |result| result.message))
+            }
+        }
+    }
+
+    /// Sends an input, JSON text, to the run with this trace.
+    pub async fn send_input(&self, trace_id: &str, chunk: &[u8]) -> Result<(), ErrorData> {
+        let run = self.0.traces.get(trace_id).ok_or_else(no_stream)?;
+        run.send_input(chunk).await
+    }
+
+    /// Tells the run with this trace that there are no more inputs.
+    pub async fn end_input(&self, trace_id: &str) -> Result<(), ErrorData> {
+        let run = self.0.traces.get(trace_id).ok_or_else(no_stream)?;
+        run.end_input().await
+    }
+
+    /// How much there is at the moment.
+    pub fn counts(&self) -> ManagerCounts {
+        let state = self.state();
+        ManagerCounts {
+            sockets: self.0.options.max_sockets - self.0.seats.available_permits(),
+            runtimes: state.entries.len(),
+            pending: state.entries.values().map(|entry| entry.peer.pending()).sum(),
+            traces: self.0.traces.len(),
+        }
+    }
+
+    /// Ends all connections and runs, and waits until they are closed.
+    pub async fn shutdown(&self) {
+        self.0.closing.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    pub(crate) fn options(&self) -> &ManagerOptions {
+        &self.0.options
+    }
+
+    /// Ready when everything has to end.
+    pub(crate) fn closing(&self) -> WaitForCancellationFutureOwned {
+        self.0.closing.clone().cancelled_owned()
+    }
+
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(task);
+    }
+
+    /// A place for a socket, if there is one left.
+    pub(crate) fn take_seat(&self) -> Option<OwnedSemaphorePermit> {
+        self.0.seats.clone().try_acquire_owned().ok()
+    }
+
+    pub(crate) fn next_connection(&self) -> u64 {
+        self.0.connections.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What runtimes are told when they register.
+    pub(crate) fn configuration(&self) -> ConfigureParams {
+        self.state().configuration()
+    }
+}
+
+/// Whether a runtime did not answer, rather than answer that it failed.
+fn is_out_of_reach(error: &ErrorData) -> bool {
+    let codes = [StatusCode::DeadlineExceeded, StatusCode::Unavailable];
+    codes.iter().any(|code| error.code == Some(code.grpc()))
+}
+
+fn no_stream() -> ErrorData {
+    failure(StatusCode::NotFound, "Stream not found")
+}
+
+fn write(params: &impl Serialize) -> String {
+    // Plain structs of text cannot fail to be written.
+    serde_json::to_string(params).unwrap_or_default()
+}

@@ -1,0 +1,26 @@
+//! What the operating system knows of processes.
+
+/// A chain of parents is not longer than this.
+const MAX_GENERATIONS: usize = 32;
+
+/// Whether a process is this one or was started by it, by whatever launcher in
+/// between. Where the system does not tell, only the process itself counts.
+pub(crate) fn descends_from(pid: u32, ancestor: u32) -> bool {
+    let mut current = Some(pid);
+    for _ in 0..MAX_GENERATIONS {
+        match current {
+            Some(pid) if pid == ancestor => return true,
+            Some(pid) if pid > 1 => current = parent_of(pid),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The parent, as Linux tells it: `pid (name) state parent …`, where the name may
+/// hold anything.
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,5 @@
+//! The manager, with scripted runtimes.
+
+mod kit;
+mod registration;
+mod runs;

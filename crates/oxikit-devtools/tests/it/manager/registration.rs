@@ -1,0 +1,205 @@
+//! Who a connection is, and who it is not.
+
+use std::time::Duration;
+
+use oxikit_devtools::manager::Preferred;
+use serde_json::{Value, json};
+
+use super::kit::{end, flow, manager, next_chunk, options, soon, told, until};
+
+#[tokio::test]
+async fn a_runtime_is_listed_as_the_official_tools_show_it() {
+    let manager = manager(options().with_socket_url("ws://localhost:3200")).await;
+    let mut changes = manager.runtimes.watch();
+    let mut runtime = manager.dial().await;
+    let answer = runtime.register("4242", 77).await;
+    assert_eq!(
+        answer,
+        json!({"jsonrpc": "2.0", "id": "1",
+            "result": {"telemetryServerUrl": "http://127.0.0.1:4033/t/secret"}})
+    );
+    soon(changes.changed()).await.unwrap();
+    let listed = serde_json::to_value(&changes.borrow()[..]).unwrap();
+    let timestamp = listed[0]["timestamp"].clone();
+    assert_eq!(
+        listed,
+        json!([{"id": "4242", "pid": 77, "name": "app", "genkitVersion": "test/1",
+            "reflectionApiSpecVersion": 1, "reflectionServerUrl": "ws://localhost:3200",
+            "timestamp": timestamp, "projectName": "shop"}])
+    );
+    drop(runtime);
+    until(|| manager.runtimes.list().is_empty()).await;
+    until(|| manager.runtimes.counts().runtimes == 0 && manager.runtimes.counts().sockets == 0)
+        .await;
+}
+
+#[tokio::test]
+async fn every_request_is_answered_also_a_bad_one() {
+    let manager = manager(options()).await;
+    let mut runtime = manager.dial().await;
+    let refused = [
+        json!({"id": 1, "pid": 1}),
+        json!({"id": "a", "pid": "1"}),
+        json!({"id": "a"}),
+        json!({"id": "a", "pid": -1}),
+        json!({"id": "a", "pid": 1, "name": 5}),
+        json!({"id": "", "pid": 1}),
+        json!({"id": "x".repeat(300), "pid": 1}),
+        json!(["a", 1]),
+        json!("a"),
+        Value::Null,
+    ];
+    for params in refused {
+        let answer = runtime.request("q", "register", params.clone()).await;
+        assert_eq!(answer["error"]["code"], -32602, "{params} {answer}");
+        assert_eq!(answer["error"]["data"]["code"], 3);
+    }
+    for params in [json!({}), json!(7), Value::Null] {
+        let answer = runtime.request("q", "selfDestruct", params).await;
+        assert_eq!(answer["error"]["code"], -32601);
+        assert_eq!(answer["error"]["message"], "Method not found: selfDestruct");
+    }
+    assert!(manager.runtimes.list().is_empty());
+    // What the official manager refuses without a word.
+    let params = json!({"id": "a", "pid": 1, "name": null, "genkitVersion": null, "other": {}});
+    let answer = runtime.request("r", "register", params).await;
+    assert_eq!(answer["error"], Value::Null);
+    assert_eq!(manager.runtimes.list().len(), 1);
+}
+
+#[tokio::test]
+async fn the_id_of_a_request_comes_back_as_it_was() {
+    let manager = manager(options()).await;
+    for id in ["7", "0", "\"0\"", "1.50", "\"\\u0061\"", "-3"] {
+        let mut runtime = manager.dial().await;
+        let text =
+            format!(r#"{{"id":{id},"method":"register","params":{{"id":"a{id}","pid":1}}}}"#);
+        runtime.send_text(text.replace("\"a\"", "\"a").replace("\"\"", "\"")).await;
+        let answer = runtime.next().await;
+        assert_eq!(answer["id"], serde_json::from_str::<Value>(id).unwrap(), "{id} {answer}");
+    }
+    let mut runtime = manager.dial().await;
+    runtime
+        .send(json!({"id": {"a": 1}, "method": "register", "params": {"id": "o", "pid": 1}}))
+        .await;
+    assert_eq!(runtime.next().await["id"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_connection_has_one_id() {
+    let manager = manager(options()).await;
+    let mut runtime = manager.runtime("first").await;
+    let answer = runtime.register("second", 4242).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    // Saying the same again is no harm.
+    assert_eq!(runtime.register("first", 4242).await["error"], Value::Null);
+    assert_eq!(manager.runtimes.list().len(), 1);
+    drop(runtime);
+    until(|| manager.runtimes.counts().runtimes == 0).await;
+    assert!(manager.runtimes.current().is_none());
+}
+
+#[tokio::test]
+async fn an_id_in_use_is_not_given_away() {
+    let manager = manager(options()).await;
+    let mut owner = manager.runtime("a").await;
+    let alive = tokio::spawn(async move {
+        let asked = owner.asked("runAction").await;
+        owner.answer(&asked, json!({"result": "of the owner"})).await;
+        owner
+    });
+    for _ in 0..20 {
+        let mut stranger = manager.dial().await;
+        let answer = stranger.register("a", 4242).await;
+        assert_eq!(answer["error"]["code"], -32602);
+        assert!(answer["error"]["message"].as_str().unwrap().contains("in use"), "{answer}");
+    }
+    let run = manager.start(flow("f", json!(1))).await;
+    assert_eq!(end(run).await, Ok(Some(json!("of the owner"))));
+    drop(alive.await.unwrap());
+}
+
+#[tokio::test]
+async fn an_id_is_taken_over_when_its_owner_does_not_answer() {
+    let mut options = options();
+    options.probe = Duration::from_millis(100);
+    let manager = manager(options).await;
+    // It is not polled from now on, so it answers no ping.
+    let mut mute = manager.runtime("a").await;
+    let mut run = manager.start(flow("f", json!(1)).streaming()).await;
+    let asked = mute.asked("runAction").await;
+    mute.chunk(&asked, json!("before")).await;
+    assert_eq!(next_chunk(&mut run).await, Some(json!("before")));
+    let mut next = manager.runtime("a").await;
+    assert_eq!(manager.runtimes.list().len(), 1);
+    // The same process: it goes on with what it was asked.
+    next.answer(&asked, json!({"result": "after"})).await;
+    assert_eq!(end(run).await, Ok(Some(json!("after"))));
+    assert_eq!(u16::from(mute.closed().await.unwrap().code), 1001);
+}
+
+#[tokio::test]
+async fn another_process_with_the_id_does_not_get_its_runs() {
+    let manager = manager(options()).await;
+    let mut first = manager.runtime("a").await;
+    let run = manager.start(flow("f", json!(1))).await;
+    let asked = first.asked("runAction").await;
+    drop(first);
+    until(|| manager.runtimes.list().is_empty()).await;
+    let mut second = manager.dial().await;
+    second.register("a", 5555).await;
+    second.answer(&asked, json!({"result": "forged"})).await;
+    assert_eq!(end(run).await.unwrap_err().0, 14);
+}
+
+#[tokio::test]
+async fn the_default_target_is_the_newest_or_the_one_that_was_started_here() {
+    let manager = manager(options()).await;
+    let own = std::process::id();
+    let error = manager.runtimes.run(flow("f", json!(1))).await.unwrap_err();
+    assert_eq!(told(error).0, 14);
+    let _first = manager.runtime("first").await;
+    let mut second = manager.dial().await;
+    second.register("second", own).await;
+    let _third = manager.runtime("third").await;
+    let current = || manager.runtimes.current().unwrap().id;
+    assert_eq!(current(), "third");
+    manager.runtimes.set_preferred(Some(Preferred::Runtime("first".to_owned())));
+    assert_eq!(current(), "first");
+    manager.runtimes.set_preferred(Some(Preferred::Process(own)));
+    assert_eq!(current(), "second");
+    let run = manager.start(flow("f", json!(1))).await;
+    second.asked("runAction").await;
+    drop(run);
+    drop(second);
+    until(|| manager.runtimes.list().len() == 2).await;
+    assert_eq!(current(), "third");
+    let error = manager.runtimes.run(flow("f", json!(1)).on("nobody")).await.unwrap_err();
+    assert_eq!(told(error).0, 5);
+}
+
+#[tokio::test]
+async fn a_new_telemetry_url_is_told_to_all() {
+    let manager = manager(options()).await;
+    let (mut a, mut b) = (manager.runtime("a").await, manager.runtime("b").await);
+    manager.runtimes.set_telemetry_url(Some("http://127.0.0.1:1/t/x".to_owned()));
+    for runtime in [&mut a, &mut b] {
+        let told = runtime.asked("configure").await;
+        assert_eq!(told.params, json!({"telemetryServerUrl": "http://127.0.0.1:1/t/x"}));
+        assert_eq!(told.id, Value::Null);
+    }
+    let mut c = manager.dial().await;
+    let answer = c.register("c", 1).await;
+    assert_eq!(answer["result"]["telemetryServerUrl"], "http://127.0.0.1:1/t/x");
+}
+
+#[tokio::test]
+async fn the_end_of_the_manager_is_told() {
+    let manager = manager(options()).await;
+    let mut runtime = manager.runtime("a").await;
+    let run = manager.start(flow("f", json!(1))).await;
+    runtime.asked("runAction").await;
+    let (closed, ()) = tokio::join!(runtime.closed(), manager.runtimes.shutdown());
+    assert_eq!(u16::from(closed.unwrap().code), 1012);
+    assert_eq!(end(run).await.unwrap_err().0, 14);
+}
