@@ -29,6 +29,8 @@ mod listen;
 mod metrics;
 mod openapi;
 mod operations;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod panic_guard;
 #[cfg(feature = "dev-tools")]
 mod reflection;

@@ -187,7 +187,8 @@ impl fmt::Debug for DevTools {
 /// the process is asked to end (Ctrl-C or SIGTERM).
 ///
 /// It is an error to call this without the tools, that is, unless `GENKIT_ENV`
-/// is `dev`: the application would do nothing.
+/// is `dev`: the application would do nothing. Spans also go to the collector that
+/// OpenTelemetry's variables name, if they do.
 ///
 /// ```no_run
 /// use oxikit::prelude::*;
@@ -210,6 +211,8 @@ pub async fn reflect(app: &impl AsRef<Registry>) -> io::Result<()> {
             "the developer tools are off: start this program by `genkit start -- cargo run`, or set GENKIT_ENV=dev",
         ));
     };
+    #[cfg(feature = "otlp")]
+    crate::otlp::export(app.as_ref())?;
     asked_to_end().await;
     dev_tools.close().await;
     Ok(())

@@ -227,14 +227,25 @@ impl Server {
     /// When `GENKIT_ENV` is `dev`, the developer tools may list and run all actions
     /// meanwhile, also those that are not exposed, and open requests get half a
     /// second to end. Tools that cannot be started are logged; the server goes on.
+    ///
+    /// Spans go to the collector that OpenTelemetry's variables name, if they do,
+    /// such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
     pub async fn serve(self) -> io::Result<()> {
         let bound = self.bind().await?;
+        #[cfg(feature = "otlp")]
+        crate::otlp::export(&bound.server.registry)?;
         #[cfg(feature = "dev-tools")]
-        if bound.server.has_dev_tools {
-            bound.run_beside_dev_tools().await;
+        if bound.server.has_dev_tools
+            && let Some(dev_tools) = start_dev_tools(&bound.server.registry).await
+        {
+            bound.run_beside(dev_tools).await;
             return Ok(());
         }
+        #[cfg(feature = "otlp")]
+        let registry = bound.server.registry.clone();
         bound.run(asked_to_end()).await;
+        #[cfg(feature = "otlp")]
+        crate::otlp::flush(&registry).await;
         Ok(())
     }
 
@@ -327,26 +338,25 @@ impl BoundServer {
 
 #[cfg(feature = "dev-tools")]
 impl BoundServer {
-    async fn run_beside_dev_tools(mut self) {
-        let started = DevTools::start(&self.server.registry).await;
-        let dev_tools = started.unwrap_or_else(|error| {
-            tracing::error!(%error, "the developer tools cannot be used");
-            None
-        });
-        if dev_tools.is_some() {
-            let limits = &mut self.server.limits;
-            limits.drain_time = limits.drain_time.min(DEV_DRAIN);
-        }
+    async fn run_beside(mut self, dev_tools: DevTools) {
+        let limits = &mut self.server.limits;
+        limits.drain_time = limits.drain_time.min(DEV_DRAIN);
         let ended = CancellationToken::new();
         let close = async {
             asked_to_end().await;
             ended.cancel();
-            if let Some(dev_tools) = dev_tools {
-                dev_tools.close().await;
-            }
+            dev_tools.close().await;
         };
         tokio::join!(self.run(ended.cancelled()), close);
     }
+}
+
+#[cfg(feature = "dev-tools")]
+async fn start_dev_tools(registry: &Registry) -> Option<DevTools> {
+    DevTools::start(registry).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "the developer tools cannot be used");
+        None
+    })
 }
 
 /// Serves all flows of an application with the defaults of [`Server`].

@@ -136,6 +136,49 @@ async fn the_log_of_a_program_is_seen_and_has_no_token_in_it() {
     assert!(!said.contains(token), "{said}");
 }
 
+#[cfg(all(unix, feature = "otlp"))]
+#[tokio::test]
+async fn spans_go_to_a_collector_that_the_environment_names() {
+    for role in ["reflect", "serve"] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let variables = [
+            ("GENKIT_ENV", "dev"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+        ];
+        let mut program = Program::start(role, &variables);
+        let url = program.url().await;
+        let mut client = run(&url, r#"{"key":"/flow/noSchema"}"#).await;
+        let sent = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut line = [0; 23];
+            tokio::io::AsyncReadExt::read_exact(&mut stream, &mut line).await.unwrap();
+            line
+        };
+        let sent = tokio::time::timeout(PATIENCE, sent).await.expect("spans are sent");
+        assert_eq!(&sent, b"POST /v1/traces HTTP/1.");
+        // A collector that has gone does not hold the answer up.
+        assert_eq!(client.answer().await.unwrap().status, 200);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_variable_that_means_nothing_is_told() {
+    for (role, name, told) in [
+        ("reflect", "GENKIT_REFLECTION_PORT", "GENKIT_REFLECTION_PORT is `nonsense`"),
+        ("reflect", "GENKIT_TELEMETRY_SERVER", "the URL of the telemetry server"),
+        #[cfg(feature = "otlp")]
+        ("serve", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    ] {
+        let mut program = Program::start(role, &[("GENKIT_ENV", "dev"), (name, "nonsense")]);
+        let (code, said) = program.end().await;
+        assert_ne!(code, Some(0), "{name}");
+        assert!(said.contains(told), "{name} {said}");
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn without_the_environment_nothing_of_it_runs() {
