@@ -8,6 +8,8 @@
 //! snapshot that has the same as its parent names the same document, and a large
 //! custom state of which little has changed is stored as the change. Which is which
 //! is decided here, without a database; a back end puts it into its tables.
+//!
+//! Beside them, the [`TraceStore`] of the developer tools: SQLite only.
 
 mod cache;
 mod documents;
@@ -23,4 +25,8 @@ mod summary;
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{OpenError, SqliteOptions, SqliteStore};
+pub use sqlite::{
+    FilterValue, FilterValues, Imported, LogPage, LogQuery, OpenError, PrunedTraces, SqliteOptions,
+    SqliteStore, StoredDocument, StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed,
+    TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
+};

@@ -15,6 +15,7 @@ mod session_row;
 mod sessions;
 mod streams;
 mod sweep;
+mod traces;
 mod writer;
 
 use std::fmt;
@@ -30,7 +31,15 @@ pub use connection::OpenError;
 use instance::Instance;
 use leases::Leases;
 use readers::Readers;
+pub use traces::{
+    FilterValue, FilterValues, Imported, LogPage, LogQuery, PrunedTraces, StoredDocument,
+    StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed, TraceFilter, TraceOptions,
+    TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
+};
 use writer::{Writer, WriterOptions};
+
+const SCHEMA: connection::Schema =
+    connection::Schema { application: 0, steps: &[include_str!("sqlite/schema.sql")] };
 
 /// A [`SessionStore`] and a [`StreamStore`] in one SQLite file.
 ///
@@ -123,7 +132,7 @@ impl SqliteStore {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let connection = connection::writer(path, &options)?;
+        let connection = connection::writer(path, &options, &SCHEMA)?;
         let bells = Arc::new(Bells::default());
         bells.watch(connection::reader(path, &options)?)?;
         let SqliteOptions { patience, acknowledge_before_commit, .. } = options;

@@ -122,3 +122,29 @@ pub struct Annotation {
     /// More about it.
     pub attributes: JsonObject,
 }
+
+/// A log line of a runtime, as the developer tools list it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogRecord {
+    /// Given by whoever stores the line.
+    pub log_id: String,
+    /// The trace it was written in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+    /// The span it was written in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span_id: Option<String>,
+    /// When, in milliseconds since 1970.
+    pub timestamp: f64,
+    /// 5 is debug, 9 is info, 13 is a warning, 17 an error.
+    pub severity_number: i64,
+    /// The same as a word, such as `INFO`.
+    pub severity_text: String,
+    /// What was said; a text, mostly.
+    pub body: Value,
+    /// More about it.
+    pub attributes: JsonObject,
+    /// Who has said it.
+    pub instrumentation_library: InstrumentationLibrary,
+}

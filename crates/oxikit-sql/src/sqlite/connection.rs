@@ -8,9 +8,15 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::SqliteOptions;
 
-/// The steps from an empty file to the tables of this version. A step is never
-/// changed once it was released; new ones are added at the end.
-const STEPS: [&str; 1] = [include_str!("schema.sql")];
+/// The tables of a store.
+#[derive(Debug)]
+pub(super) struct Schema {
+    /// Marks the files of this store, so that none is taken for one of another.
+    pub(super) application: i32,
+    /// The steps from an empty file to the tables of this version. A step is never
+    /// changed once it was released; new ones are added at the end.
+    pub(super) steps: &'static [&'static str],
+}
 
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +36,18 @@ pub enum OpenError {
         /// The newest one that this version knows.
         known: u32,
     },
+    /// The file belongs to another kind of store.
+    #[error("the file is the database of another program or store: give this one its own file")]
+    Foreign,
 }
 
 /// The connection that writes. Makes the file, for nobody else to read, and brings
 /// its tables up to date.
-pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection, OpenError> {
+pub(super) fn writer(
+    path: &Path,
+    options: &SqliteOptions,
+    schema: &Schema,
+) -> Result<Connection, OpenError> {
     make_file(path)?;
     let mut connection = connect(path, options, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Counts only while there are no tables; gives room back after a prune.
@@ -47,7 +60,7 @@ pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection,
     if let Some(pages) = options.max_pages {
         connection.pragma_update(None, "max_page_count", pages)?;
     }
-    migrate(&mut connection)?;
+    migrate(&mut connection, schema)?;
     Ok(connection)
 }
 
@@ -86,24 +99,33 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 
 /// Takes the steps that are missing, as one transaction: of several processes that
 /// open a file at once, one makes them and the others find them made.
-fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
-    let version = |connection: &Connection| {
-        connection.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0))
-    };
-    let known = STEPS.len() as u32;
-    if version(connection)? == known {
+fn migrate(connection: &mut Connection, schema: &Schema) -> Result<(), OpenError> {
+    let Schema { application, steps } = schema;
+    let known = steps.len() as u32;
+    if version(connection, *application)? == known {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = version(&transaction)?;
+    let found = version(&transaction, *application)?;
     if found > known {
         return Err(OpenError::TooNew { found, known });
     }
-    for step in &STEPS[found as usize..] {
+    for step in &steps[found as usize..] {
         transaction.execute_batch(step)?;
     }
+    transaction.pragma_update(None, "application_id", application)?;
     transaction.pragma_update(None, "user_version", known)?;
     Ok(transaction.commit()?)
+}
+
+/// How many steps the file has taken.
+fn version(connection: &Connection, application: i32) -> Result<u32, OpenError> {
+    let read = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let version = read("user_version")?;
+    if version != 0 && read("application_id")? != i64::from(application) {
+        return Err(OpenError::Foreign);
+    }
+    Ok(u32::try_from(version).unwrap_or(u32::MAX))
 }
 
 fn make_file(path: &Path) -> std::io::Result<()> {

@@ -38,7 +38,7 @@ impl Prune {
         if let Some(keep) = retention.max_snapshots {
             pruned.snapshots += self.long(keep).await?;
         }
-        self.vacuum().await?;
+        vacuum(&self.writer).await?;
         Ok(pruned)
     }
 
@@ -126,24 +126,24 @@ impl Prune {
         };
         self.writer.run(Promise::Durable, remove).await
     }
+}
 
-    /// Gives the room of what was removed back to the system, a little at a time.
-    async fn vacuum(&self) -> Outcome<()> {
-        let vacuum = |txn: &Txn<'_>| {
-            let connection = txn.connection();
-            let mut vacuum = connection.prepare(VACUUM)?;
-            let mut rows = vacuum.query([])?;
-            while rows.next()?.is_some() {}
-            Ok(connection.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0))?)
-        };
-        let mut left = i64::MAX;
-        loop {
-            let now = self.writer.run(Promise::UntilPowerCut, vacuum).await?;
-            if now == 0 || now >= left {
-                return Ok(());
-            }
-            left = now;
+/// Gives the room of what was removed back to the system, a little at a time.
+pub(super) async fn vacuum(writer: &Writer) -> Outcome<()> {
+    let vacuum = |txn: &Txn<'_>| {
+        let connection = txn.connection();
+        let mut vacuum = connection.prepare(VACUUM)?;
+        let mut rows = vacuum.query([])?;
+        while rows.next()?.is_some() {}
+        Ok(connection.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0))?)
+    };
+    let mut left = i64::MAX;
+    loop {
+        let now = writer.run(Promise::UntilPowerCut, vacuum).await?;
+        if now == 0 || now >= left {
+            return Ok(());
         }
+        left = now;
     }
 }
 

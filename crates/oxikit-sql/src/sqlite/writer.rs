@@ -64,13 +64,34 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Txn<'_>) -> Outcome<T> + Send + 'static,
     {
+        self.run_then(promise, work, |_| ()).await
+    }
+
+    /// The same, and `then` hears what has come of it, on the thread of the writer:
+    /// of all that is written in the order of the writing.
+    pub(super) async fn run_then<T, F, N>(&self, promise: Promise, work: F, then: N) -> Outcome<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Txn<'_>) -> Outcome<T> + Send + 'static,
+        N: FnOnce(&T) + Send + 'static,
+    {
         let (answer, result) = oneshot::channel();
-        let task = Task { promise, work, result: None, answer };
+        let task = Task { promise, work, then, result: None, answer };
         let answered = async {
             self.queue.send(Box::new(task)).await.map_err(|_| Failure::Silent)?;
             result.await.unwrap_or(Err(Failure::Silent))
         };
         tokio::time::timeout(self.patience, answered).await.unwrap_or(Err(Failure::Silent))
+    }
+
+    /// Leaves work for later that nobody waits for; `false` if there is no room.
+    pub(super) fn leave<F>(&self, promise: Promise, work: F) -> bool
+    where
+        F: FnMut(&Txn<'_>) -> Outcome<()> + Send + 'static,
+    {
+        let (answer, _) = oneshot::channel();
+        let task = Task { promise, work, then: |_: &()| (), result: None, answer };
+        self.queue.try_send(Box::new(task)).is_ok()
     }
 }
 
@@ -129,17 +150,19 @@ trait Job: Send {
     fn answer(self: Box<Self>, lost: Option<Failure>);
 }
 
-struct Task<T, F> {
+struct Task<T, F, N> {
     promise: Promise,
     work: F,
+    then: N,
     result: Option<Outcome<T>>,
     answer: oneshot::Sender<Outcome<T>>,
 }
 
-impl<T, F> Job for Task<T, F>
+impl<T, F, N> Job for Task<T, F, N>
 where
     T: Send,
     F: FnMut(&Txn<'_>) -> Outcome<T> + Send,
+    N: FnOnce(&T) + Send,
 {
     fn promise(&self) -> Promise {
         self.promise
@@ -153,7 +176,7 @@ where
     }
 
     fn answer(self: Box<Self>, lost: Option<Failure>) {
-        let Self { work, result, answer, .. } = *self;
+        let Self { work, then, result, answer, .. } = *self;
         // What the work holds is free before the caller goes on.
         drop(work);
         let result = match (lost, result) {
@@ -161,6 +184,9 @@ where
             (_, Some(result)) => result,
             (None, None) => Err(Failure::Silent),
         };
+        if let Ok(result) = &result {
+            then(result);
+        }
         // The caller may have left.
         _ = answer.send(result);
     }

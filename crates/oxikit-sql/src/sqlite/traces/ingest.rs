@@ -1,0 +1,263 @@
+//! Spans into the tables.
+//!
+//! A post costs what its own spans cost, however many the trace has: a row for each
+//! span, and the row of the trace, which holds the sums.
+
+use rusqlite::OptionalExtension;
+
+use super::super::failure::Outcome;
+use super::super::session_row::now_ms;
+use super::super::writer::Txn;
+use super::post::{NewSpan, Post};
+use super::usage::TokenUsage;
+
+/// So many bits of a span's number are its place in its trace.
+pub(super) const PLACE_BITS: u32 = 20;
+/// So many spans a trace can have, whatever is asked for.
+pub(super) const MAX_SPANS: i64 = (1 << PLACE_BITS) - 1;
+
+/// What has come of a post.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) is_new_trace: bool,
+    /// Places in the post of the spans that were stored.
+    pub(super) stored: Vec<usize>,
+    /// How many of them have words that can be searched for.
+    pub(super) fresh: usize,
+}
+
+/// Stores the spans of a post that are news.
+pub(super) fn write(txn: &Txn<'_>, post: &Post, max_spans: i64) -> Outcome<Written> {
+    let mut written = Written::default();
+    if post.spans.is_empty() {
+        return Ok(written);
+    }
+    let found = TraceRow::find(txn, &post.trace)?;
+    written.is_new_trace = found.is_none();
+    let mut trace = match found {
+        Some(trace) => trace,
+        None => TraceRow::new(txn)?,
+    };
+    for (place, span) in post.spans.iter().enumerate() {
+        if trace.add(txn, post, span, max_spans.min(MAX_SPANS))? {
+            written.stored.push(place);
+            written.fresh += usize::from(span.end > 0.0);
+        }
+    }
+    trace.write(txn, &post.trace, written.is_new_trace)?;
+    Ok(written)
+}
+
+/// The row of a trace while spans are added.
+#[derive(Debug, Default)]
+struct TraceRow {
+    number: i64,
+    head: i64,
+    has_root: bool,
+    session: Option<String>,
+    spans: i64,
+    dropped: i64,
+    usage: TokenUsage,
+    /// What the head has brought, if it was written.
+    shown: Option<Shown>,
+}
+
+/// What a list shows of the head.
+#[derive(Debug)]
+struct Shown {
+    name: String,
+    kind: Option<String>,
+    start: f64,
+    end: Option<f64>,
+    state: i64,
+    code: Option<i64>,
+}
+
+impl TraceRow {
+    fn find(txn: &Txn<'_>, id: &str) -> Outcome<Option<Self>> {
+        let sql = "SELECT number, head, has_root, session, spans, dropped,
+                 input_tokens, output_tokens, total_tokens, cost FROM traces WHERE id = ?1";
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Self {
+                number: row.get(0)?,
+                head: row.get(1)?,
+                has_root: row.get(2)?,
+                session: row.get(3)?,
+                spans: row.get(4)?,
+                dropped: row.get(5)?,
+                usage: TokenUsage {
+                    input_tokens: row.get(6)?,
+                    output_tokens: row.get(7)?,
+                    total_tokens: row.get(8)?,
+                    cost: row.get(9)?,
+                },
+                shown: None,
+            })
+        };
+        Ok(txn.sql(sql)?.query_row([id], read).optional()?)
+    }
+
+    fn new(txn: &Txn<'_>) -> Outcome<Self> {
+        let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM traces";
+        let number = txn.sql(sql)?.query_row([], |row| row.get(0))?;
+        Ok(Self { number, ..Self::default() })
+    }
+
+    /// `false` if the span is not stored: it has ended already, or there are too many.
+    fn add(&mut self, txn: &Txn<'_>, post: &Post, span: &NewSpan, max_spans: i64) -> Outcome<bool> {
+        let known = if self.spans == 0 { None } else { Known::find(txn, self.number, &span.id)? };
+        let number = match known {
+            Some(known) if known.has_ended && span.end <= 0.0 => return Ok(false),
+            Some(known) => {
+                self.usage.subtract(&known.usage);
+                known.number
+            }
+            None if self.spans >= max_spans => {
+                self.dropped += 1;
+                return Ok(false);
+            }
+            None => {
+                self.spans += 1;
+                (self.number << PLACE_BITS) | (self.spans - 1)
+            }
+        };
+        write_span(txn, self.number, number, known.is_some(), span)?;
+        self.usage.add(&span.usage.unwrap_or_default());
+        self.session = self.session.take().or_else(|| span.session.clone());
+        for (name, value) in &span.labels {
+            txn.sql("INSERT OR IGNORE INTO labels VALUES (?1, ?2, ?3)")?.execute((
+                self.number,
+                name,
+                value,
+            ))?;
+        }
+        let is_first = self.spans == 1 && known.is_none();
+        if is_first || number == self.head || (span.is_root && !self.has_root) {
+            self.head = number;
+            self.has_root = span.is_root;
+            self.shown = Some(Shown::new(post, span));
+        }
+        Ok(true)
+    }
+
+    fn write(self, txn: &Txn<'_>, id: &str, is_new: bool) -> Outcome<()> {
+        let Self { number, head, has_root, session, spans, dropped, usage, shown } = self;
+        let sums =
+            "UPDATE traces SET spans = ?2, dropped = ?3, input_tokens = ?4, output_tokens = ?5,
+                 total_tokens = ?6, cost = ?7, session = ?8, written_at = ?9 WHERE number = ?1";
+        let sums_of_usage = (usage.input_tokens, usage.output_tokens, usage.total_tokens);
+        let (input, output, total) = sums_of_usage;
+        let now = now_ms();
+        let Some(Shown { name, kind, start, end, state, code }) = shown else {
+            txn.sql(sums)?.execute((
+                number, spans, dropped, input, output, total, usage.cost, session, now,
+            ))?;
+            return Ok(());
+        };
+        let sql = match is_new {
+            true => {
+                "INSERT INTO traces (number, spans, dropped, input_tokens, output_tokens, total_tokens,
+                     cost, session, written_at, head, has_root, start, end, state, code, name, type, id)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
+            }
+            false => {
+                "UPDATE traces SET spans = ?2, dropped = ?3, input_tokens = ?4, output_tokens = ?5,
+                     total_tokens = ?6, cost = ?7, session = ?8, written_at = ?9, head = ?10,
+                     has_root = ?11, start = ?12, end = ?13, state = ?14, code = ?15, name = ?16,
+                     type = ?17 WHERE number = ?1 AND id = ?18"
+            }
+        };
+        txn.sql(sql)?.execute(rusqlite::params![
+            number, spans, dropped, input, output, total, usage.cost, session, now, head, has_root,
+            start, end, state, code, name, kind, id,
+        ])?;
+        Ok(())
+    }
+}
+
+impl Shown {
+    fn new(post: &Post, span: &NewSpan) -> Self {
+        let end = post.end.filter(|end| *end > 0.0).unwrap_or(span.end);
+        let state = match (span.end > 0.0, span.is_error) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+        };
+        Self {
+            name: post.name.clone().unwrap_or_else(|| span.name.clone()),
+            kind: span.kind.clone(),
+            start: post.start.unwrap_or(span.start),
+            end: (end > 0.0).then_some(end),
+            state,
+            code: span.code,
+        }
+    }
+}
+
+/// A span that is stored already.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    number: i64,
+    has_ended: bool,
+    usage: TokenUsage,
+}
+
+impl Known {
+    fn find(txn: &Txn<'_>, trace: i64, id: &str) -> Outcome<Option<Self>> {
+        let sql = "SELECT number, end, input_tokens, output_tokens, total_tokens, cost
+             FROM spans WHERE trace = ?1 AND id = ?2";
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Self {
+                number: row.get(0)?,
+                has_ended: row.get::<_, f64>(1)? > 0.0,
+                usage: usage_at(row, 2)?.unwrap_or_default(),
+            })
+        };
+        Ok(txn.sql(sql)?.query_row((trace, id), read).optional()?)
+    }
+}
+
+/// The usage that stands in four columns; `None` if they are empty.
+pub(super) fn usage_at(
+    row: &rusqlite::Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<TokenUsage>> {
+    let Some(input_tokens) = row.get(column)? else { return Ok(None) };
+    Ok(Some(TokenUsage {
+        input_tokens,
+        output_tokens: row.get(column + 1)?,
+        total_tokens: row.get(column + 2)?,
+        cost: row.get(column + 3)?,
+    }))
+}
+
+fn write_span(
+    txn: &Txn<'_>,
+    trace: i64,
+    number: i64,
+    is_known: bool,
+    span: &NewSpan,
+) -> Outcome<()> {
+    let tokens = |pick: fn(&TokenUsage) -> i64| span.usage.as_ref().map(pick);
+    let input = tokens(|usage| usage.input_tokens);
+    let output = tokens(|usage| usage.output_tokens);
+    let total = tokens(|usage| usage.total_tokens);
+    let cost = span.usage.and_then(|usage| usage.cost);
+    if is_known {
+        txn.sql(
+            "UPDATE spans SET end = ?2, input_tokens = ?3, output_tokens = ?4, total_tokens = ?5,
+                 cost = ?6, json = ?7 WHERE number = ?1",
+        )?
+        .execute((number, span.end, input, output, total, cost, &span.json))?;
+    } else {
+        txn.sql(
+            "INSERT INTO spans (number, end, input_tokens, output_tokens, total_tokens, cost, json,
+                 trace, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((number, span.end, input, output, total, cost, &span.json, trace, &span.id))?;
+    }
+    if span.end > 0.0 {
+        txn.sql("INSERT OR IGNORE INTO fresh VALUES (?1)")?.execute([number])?;
+    }
+    Ok(())
+}

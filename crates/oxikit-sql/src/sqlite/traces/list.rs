@@ -1,0 +1,232 @@
+//! Lists of traces.
+//!
+//! The newest page costs the same however many traces there are: the rows come from
+//! an index in the order of the list, and reading ends with the page.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
+
+use super::super::failure::Outcome;
+use super::TraceError;
+use super::ingest::PLACE_BITS;
+use super::members::{Cut, Members, cut};
+use super::post::SESSION;
+use super::query::{TracePage, TraceQuery, TraceStatus, TraceSummary};
+use super::{TokenUsage, words};
+
+/// A page has so many traces at most, whatever was asked for.
+const MAX_PAGE: usize = 1000;
+/// So long are the attributes that a list shows.
+const MAX_SHOWN: usize = 1000;
+
+const COLUMNS: &str = "t.number, t.id, t.name, t.type, t.start, t.end, t.state, t.session, t.spans,
+     t.dropped, t.input_tokens, t.output_tokens, t.total_tokens, t.cost, s.id, s.json";
+
+/// A query, ready to be asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    sql: String,
+    parameters: Vec<Value>,
+    limit: usize,
+}
+
+/// Conditions, and the values of their parameters.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    sql: Vec<String>,
+    parameters: Vec<Value>,
+}
+
+impl Conditions {
+    pub(super) fn add(&mut self, sql: String) {
+        self.sql.push(sql);
+    }
+
+    /// Keeps the value, and answers how SQL names it.
+    pub(super) fn parameter(&mut self, value: Value) -> String {
+        self.parameters.push(value);
+        format!("?{}", self.parameters.len())
+    }
+
+    /// Adds a comparison with a value, if there is one.
+    fn compare(&mut self, sql: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            let parameter = self.parameter(value.into());
+            self.add(format!("{sql} {parameter}"));
+        }
+    }
+}
+
+/// Where the rows come from.
+enum Source {
+    Words,
+    Labels,
+    Traces,
+}
+
+impl Question {
+    /// `None` if nothing can be found.
+    pub(super) fn new(query: &TraceQuery) -> Result<Option<Self>, TraceError> {
+        let before = position(query.after.as_deref())?;
+        let mut conditions = Conditions::default();
+        let mut labels: Vec<(&str, &str)> = Vec::new();
+        labels.extend(query.session_id.as_deref().map(|session| (SESSION, session)));
+        labels.extend(query.labels.iter().map(|(name, value)| (&**name, &**value)));
+        let source = match &query.text {
+            Some(text) => {
+                let Some(wanted) = words::wanted(text) else { return Ok(None) };
+                conditions.compare("words MATCH", Some(wanted));
+                conditions.compare("w.rowid <", before.map(|number| number << PLACE_BITS));
+                Source::Words
+            }
+            None if labels.is_empty() => {
+                conditions.compare("t.number <", before);
+                Source::Traces
+            }
+            None => {
+                let (name, value) = labels.remove(0);
+                conditions.compare("l.name =", Some(name.to_owned()));
+                conditions.compare("l.value =", Some(value.to_owned()));
+                conditions.compare("l.trace <", before);
+                Source::Labels
+            }
+        };
+        for (name, value) in labels {
+            let name = conditions.parameter(Value::Text(name.to_owned()));
+            let value = conditions.parameter(Value::Text(value.to_owned()));
+            conditions.add(format!(
+                "EXISTS (SELECT 1 FROM labels WHERE trace = t.number AND name = {name} AND value = {value})"
+            ));
+        }
+        add_columns(query, &mut conditions);
+        let sql = source.select(&conditions.sql);
+        let limit = query.limit.min(MAX_PAGE);
+        Ok(Some(Self { sql, parameters: conditions.parameters, limit }))
+    }
+
+    pub(super) fn ask(&self, connection: &Connection) -> Outcome<TracePage> {
+        let mut select = connection.prepare_cached(&self.sql)?;
+        let mut rows = select.query(params_from_iter(&self.parameters))?;
+        let mut page = TracePage::default();
+        let mut last = None;
+        while let Some(row) = rows.next()? {
+            let number: i64 = row.get(0)?;
+            // Several spans of a trace may have the words: they follow each other.
+            if last == Some(number) {
+                continue;
+            }
+            if page.traces.len() == self.limit {
+                page.next = last.map(token);
+                break;
+            }
+            page.traces.push(read(row)?);
+            last = Some(number);
+        }
+        Ok(page)
+    }
+}
+
+impl Source {
+    fn select(&self, conditions: &[String]) -> String {
+        let (from, order) = match self {
+            Self::Words => {
+                ("words w CROSS JOIN traces t ON t.number = (w.rowid >> 20)", "w.rowid DESC")
+            }
+            Self::Labels => ("labels l CROSS JOIN traces t ON t.number = l.trace", "l.trace DESC"),
+            Self::Traces => ("traces t", "t.number DESC"),
+        };
+        let conditions = match conditions {
+            [] => String::new(),
+            conditions => format!("WHERE {}", conditions.join(" AND ")),
+        };
+        format!(
+            "SELECT {COLUMNS} FROM {from} CROSS JOIN spans s ON s.number = t.head {conditions} ORDER BY {order}"
+        )
+    }
+}
+
+fn add_columns(query: &TraceQuery, conditions: &mut Conditions) {
+    conditions.compare("t.name =", query.name.clone());
+    conditions.compare("t.type =", query.kind.clone());
+    conditions.compare("t.start >=", query.started_from);
+    conditions.compare("t.start <", query.started_before);
+    conditions.compare("t.end - t.start >=", query.min_duration);
+    conditions.compare("t.end - t.start <=", query.max_duration);
+    if let Some(status) = query.status {
+        // Not a parameter: an index has the failed ones.
+        let state = match status {
+            TraceStatus::Running => 0,
+            TraceStatus::Success => 1,
+            TraceStatus::Error => 2,
+        };
+        conditions.add(format!("t.state = {state}"));
+    }
+    if let Some(filter) = &query.filter {
+        filter.add_to(conditions);
+    }
+}
+
+/// The place that a page goes on from: traces before it.
+fn position(after: Option<&str>) -> Result<Option<i64>, TraceError> {
+    let Some(token) = after else { return Ok(None) };
+    let number = token.strip_prefix('t').and_then(|number| i64::from_str_radix(number, 16).ok());
+    let number = number.filter(|number| (0..1 << 42).contains(number));
+    let wrong = || TraceError::Query("the continuation token is none of this list".to_owned());
+    number.map(Some).ok_or_else(wrong)
+}
+
+fn token(number: i64) -> String {
+    format!("t{number:x}")
+}
+
+/// One trace.
+pub(super) fn summary(connection: &Connection, id: &str) -> Outcome<Option<TraceSummary>> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM traces t JOIN spans s ON s.number = t.head WHERE t.id = ?1");
+    let mut select = connection.prepare_cached(&sql)?;
+    let mut rows = select.query([id])?;
+    Ok(rows.next()?.map(read).transpose()?)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<TraceSummary> {
+    Ok(TraceSummary {
+        trace_id: row.get(1)?,
+        name: row.get(2)?,
+        kind: row.get(3)?,
+        start: row.get(4)?,
+        end: row.get(5)?,
+        status: match row.get(6)? {
+            0 => TraceStatus::Running,
+            1 => TraceStatus::Success,
+            _ => TraceStatus::Error,
+        },
+        session_id: row.get(7)?,
+        spans: row.get(8)?,
+        dropped_spans: row.get(9)?,
+        usage: TokenUsage {
+            input_tokens: row.get(10)?,
+            output_tokens: row.get(11)?,
+            total_tokens: row.get(12)?,
+            cost: row.get(13)?,
+        },
+        root_id: row.get(14)?,
+        root: short(row.get_ref(15)?.as_str()?),
+    })
+}
+
+#[derive(serde::Deserialize)]
+struct Attributes<'a> {
+    #[serde(borrow, default)]
+    attributes: Members<'a>,
+}
+
+/// The span with its attributes cut.
+fn short(json: &str) -> String {
+    let attributes = match json.len() {
+        0..=MAX_SHOWN => None,
+        _ => serde_json::from_str::<Attributes<'_>>(json).ok(),
+    };
+    attributes
+        .and_then(|span| cut(json, &span.attributes, Cut::Characters(MAX_SHOWN)))
+        .unwrap_or_else(|| json.to_owned())
+}

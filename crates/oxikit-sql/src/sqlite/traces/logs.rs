@@ -1,0 +1,126 @@
+//! Log lines of runtimes.
+
+use oxikit_wire::trace::LogRecord;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use super::super::failure::Outcome;
+use super::super::session_row::now_ms;
+use super::super::writer::Txn;
+use super::TraceError;
+
+/// A page has so many lines at most, whatever was asked for.
+const MAX_PAGE: usize = 1000;
+
+/// Which log lines, newest first. All that is given must be true of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogQuery {
+    /// So many at most; never more than 1,000.
+    pub limit: usize,
+    /// Goes on after a page: the [`next`](LogPage::next) of that.
+    pub after: Option<String>,
+    /// Written in this trace.
+    pub trace_id: Option<String>,
+    /// Written in this span.
+    pub span_id: Option<String>,
+    /// At least as severe: 5 is debug, 9 is info, 13 is a warning, 17 an error.
+    pub min_severity: Option<i64>,
+    /// Of this severity by name, in any case.
+    pub severity_text: Option<String>,
+}
+
+impl Default for LogQuery {
+    fn default() -> Self {
+        Self {
+            limit: 100,
+            after: None,
+            trace_id: None,
+            span_id: None,
+            min_severity: None,
+            severity_text: None,
+        }
+    }
+}
+
+/// A part of a list of log lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogPage {
+    /// The JSON of each line, a [`LogRecord`], newest first.
+    pub logs: Vec<String>,
+    /// Where the next page goes on; `None` if there are no more.
+    pub next: Option<String>,
+}
+
+/// A line as its row has it.
+#[derive(Debug)]
+pub(super) struct NewLog {
+    trace: Option<String>,
+    span: Option<String>,
+    severity: i64,
+    severity_text: String,
+    json: String,
+}
+
+impl NewLog {
+    /// A text that is longer than `max_bytes` is cut.
+    pub(super) fn new(mut log: LogRecord, max_bytes: usize) -> Result<Self, TraceError> {
+        if let Some(body) = log.body.as_str().filter(|body| body.len() > max_bytes) {
+            let end = body.floor_char_boundary(max_bytes);
+            log.body = format!("{}… [cut, {} bytes]", &body[..end], body.len()).into();
+        }
+        let json = serde_json::to_string(&log)
+            .map_err(|error| TraceError::Post(format!("a log line: {error}")))?;
+        let LogRecord { trace_id, span_id, severity_number, severity_text, .. } = log;
+        Ok(Self { trace: trace_id, span: span_id, severity: severity_number, severity_text, json })
+    }
+
+    pub(super) fn write(&self, txn: &Txn<'_>) -> Outcome<()> {
+        let Self { trace, span, severity, severity_text, json } = self;
+        txn.sql(
+            "INSERT INTO logs (trace, span, severity, severity_text, written_at, json)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute((trace, span, severity, severity_text, now_ms(), json))?;
+        Ok(())
+    }
+}
+
+/// The place that a page goes on from: lines before it.
+pub(super) fn position(query: &LogQuery) -> Result<i64, TraceError> {
+    let Some(token) = &query.after else { return Ok(i64::MAX) };
+    let number = token.strip_prefix('l').and_then(|number| i64::from_str_radix(number, 16).ok());
+    number
+        .ok_or_else(|| TraceError::Query("the continuation token is none of this list".to_owned()))
+}
+
+/// The lines of a page.
+pub(super) fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPage> {
+    let mut sql = "SELECT number, json FROM logs WHERE number < ?1".to_owned();
+    let mut parameters = vec![Value::Integer(before)];
+    let mut compare = |column: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            parameters.push(value);
+            sql.push_str(&format!(" AND {column} ?{}", parameters.len()));
+        }
+    };
+    compare("trace =", query.trace_id.clone().map(Value::Text));
+    compare("span =", query.span_id.clone().map(Value::Text));
+    compare("severity >=", query.min_severity.map(Value::Integer));
+    compare("severity_text =", query.severity_text.clone().map(Value::Text));
+    sql.push_str(" ORDER BY number DESC");
+    let limit = query.limit.min(MAX_PAGE);
+    let mut select = connection.prepare_cached(&sql)?;
+    let mut rows = select.query(params_from_iter(&parameters))?;
+    let mut page = LogPage::default();
+    let mut last = 0_i64;
+    while let Some(row) = rows.next()? {
+        if page.logs.len() == limit {
+            page.next = (limit > 0).then(|| format!("l{last:x}"));
+            break;
+        }
+        last = row.get(0)?;
+        page.logs.push(row.get(1)?);
+    }
+    Ok(page)
+}

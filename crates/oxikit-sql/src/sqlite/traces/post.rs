@@ -1,0 +1,217 @@
+//! Posts of runtimes: what is looked at, and what is only stored.
+
+use std::borrow::Cow;
+
+use oxikit_wire::trace::SpanData;
+use serde::{Deserialize, Deserializer};
+
+use super::TraceError;
+use super::members::{Cut, Members, cut, shown, text_of};
+use super::usage::{TokenUsage, usage_of};
+
+/// A label of more bytes cannot be searched for.
+const MAX_LABEL_BYTES: usize = 256;
+/// So many labels of a span can be searched for.
+const MAX_LABELS: usize = 64;
+/// Ids are short; whoever sends another one is mistaken.
+const MAX_ID_BYTES: usize = 256;
+/// The label that sessions are found by.
+pub(super) const SESSION: &str = "genkit:metadata:agent:sessionId";
+const SNAPSHOT: &str = "genkit:metadata:agent:snapshotId";
+
+/// A trace, or a part of one, on its way into the tables.
+#[derive(Debug)]
+pub(super) struct Post {
+    pub(super) trace: String,
+    /// These three only with the root.
+    pub(super) name: Option<String>,
+    pub(super) start: Option<f64>,
+    pub(super) end: Option<f64>,
+    pub(super) spans: Vec<NewSpan>,
+}
+
+/// A span on its way into the tables.
+#[derive(Debug)]
+pub(super) struct NewSpan {
+    pub(super) id: String,
+    pub(super) is_root: bool,
+    pub(super) name: String,
+    /// The type of the action, or else of the span.
+    pub(super) kind: Option<String>,
+    pub(super) start: f64,
+    /// 0 while it runs.
+    pub(super) end: f64,
+    pub(super) code: Option<i64>,
+    pub(super) is_error: bool,
+    pub(super) session: Option<String>,
+    pub(super) labels: Vec<(String, String)>,
+    pub(super) usage: Option<TokenUsage>,
+    /// The span as it came.
+    pub(super) json: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PostText<'a> {
+    trace_id: String,
+    #[serde(default)]
+    display_name: Option<String>,
+    #[serde(default)]
+    start_time: Option<f64>,
+    #[serde(default)]
+    end_time: Option<f64>,
+    #[serde(borrow)]
+    spans: Members<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SpanText<'a> {
+    #[serde(borrow, rename = "spanId")]
+    _span_id: Cow<'a, str>,
+    #[serde(borrow, rename = "traceId")]
+    _trace_id: Cow<'a, str>,
+    /// May be absent, but not `null`.
+    #[serde(default, deserialize_with = "present")]
+    parent_span_id: Option<String>,
+    start_time: f64,
+    end_time: f64,
+    #[serde(borrow)]
+    attributes: Members<'a>,
+    display_name: String,
+    #[serde(rename = "instrumentationLibrary")]
+    _library: LibraryText,
+    #[serde(borrow, rename = "spanKind")]
+    _span_kind: Cow<'a, str>,
+    #[serde(default)]
+    status: Option<StatusText>,
+}
+
+#[derive(Deserialize)]
+struct LibraryText {
+    #[serde(rename = "name")]
+    _name: String,
+}
+
+#[derive(Deserialize)]
+struct StatusText {
+    code: i64,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
+impl Post {
+    /// Reads the JSON of a trace.
+    pub(super) fn read(json: &[u8], max_attribute_bytes: usize) -> Result<Self, TraceError> {
+        let post: PostText<'_> = serde_json::from_slice(json)
+            .map_err(|error| TraceError::Post(format!("it is not a trace: {error}")))?;
+        check_trace_id(&post.trace_id)?;
+        let span = |(id, json): (Cow<'_, str>, &serde_json::value::RawValue)| {
+            NewSpan::read(&id, json.get(), max_attribute_bytes)
+        };
+        Ok(Self {
+            spans: post.spans.0.into_iter().map(span).collect::<Result<_, _>>()?,
+            trace: post.trace_id,
+            name: post.display_name,
+            start: post.start_time,
+            end: post.end_time,
+        })
+    }
+
+    /// Spans of any traces, as a post for each trace.
+    pub(super) fn of_spans(
+        spans: Vec<SpanData>,
+        max_attribute_bytes: usize,
+    ) -> Result<Vec<Self>, TraceError> {
+        let mut posts: Vec<Self> = Vec::new();
+        for span in spans {
+            check_trace_id(&span.trace_id)?;
+            let json = serde_json::to_string(&span)
+                .map_err(|error| TraceError::Post(format!("span `{}`: {error}", span.span_id)))?;
+            let new = NewSpan::read(&span.span_id, &json, max_attribute_bytes)?;
+            match posts.iter_mut().rev().find(|post| post.trace == span.trace_id) {
+                Some(post) => post.spans.push(new),
+                None => posts.push(Self {
+                    trace: span.trace_id,
+                    name: None,
+                    start: None,
+                    end: None,
+                    spans: vec![new],
+                }),
+            }
+        }
+        Ok(posts)
+    }
+}
+
+impl NewSpan {
+    fn read(id: &str, json: &str, max_attribute_bytes: usize) -> Result<Self, TraceError> {
+        check_id(id, "span")?;
+        // A list would do for serde, too.
+        if !json.starts_with('{') {
+            return Err(TraceError::Post(format!("span `{id}`: it is no object")));
+        }
+        let span: SpanText<'_> = serde_json::from_str(json)
+            .map_err(|error| TraceError::Post(format!("span `{id}`: {error}")))?;
+        let attributes = &span.attributes;
+        let (labels, session) = labels(attributes, span.parent_span_id.is_none());
+        let text = |name| attributes.get(name).and_then(text_of);
+        let subtype = text("genkit:metadata:subtype");
+        let usage = usage_of(attributes, subtype.as_deref());
+        let code = span.status.map(|status| status.code);
+        let is_error = code == Some(2) || text("genkit:state").as_deref() == Some("error");
+        Ok(Self {
+            kind: subtype.or_else(|| text("genkit:type")).map(Cow::into_owned),
+            json: cut(json, attributes, Cut::Bytes(max_attribute_bytes))
+                .unwrap_or_else(|| json.to_owned()),
+            id: id.to_owned(),
+            is_root: span.parent_span_id.is_none(),
+            name: span.display_name,
+            start: span.start_time,
+            end: span.end_time,
+            code,
+            is_error,
+            session,
+            labels,
+            usage,
+        })
+    }
+}
+
+/// What the trace of the span can be found by, and the session among it. Only the
+/// labels of a root are the labels of a trace; sessions are taken from everywhere.
+fn labels(attributes: &Members<'_>, is_root: bool) -> (Vec<(String, String)>, Option<String>) {
+    let mut labels = Vec::new();
+    let mut session = None;
+    for (name, value) in &attributes.0 {
+        let is_session = matches!(&**name, SESSION | SNAPSHOT);
+        let is_label = is_session || (is_root && !name.starts_with("genkit:"));
+        if !is_label || value.get().len() > MAX_LABEL_BYTES || labels.len() == MAX_LABELS {
+            continue;
+        }
+        let value = shown(value).into_owned();
+        if name == SESSION {
+            session = Some(value.clone());
+        }
+        labels.push((name.to_string(), value));
+    }
+    (labels, session)
+}
+
+/// Trace ids stand in paths of URLs, and elsewhere in names of files.
+fn check_trace_id(id: &str) -> Result<(), TraceError> {
+    if id.contains(['/', '\\']) || id.contains("..") {
+        return Err(TraceError::Post(format!("the trace id `{id}` cannot be used")));
+    }
+    check_id(id, "trace")
+}
+
+fn check_id(id: &str, of: &str) -> Result<(), TraceError> {
+    match id.len() {
+        0 => Err(TraceError::Post(format!("the id of a {of} is empty"))),
+        1..=MAX_ID_BYTES => Ok(()),
+        _ => Err(TraceError::Post(format!("the id of a {of} has more than {MAX_ID_BYTES} bytes"))),
+    }
+}

@@ -1,0 +1,90 @@
+//! Whole traces and single spans, as the texts they came as.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::Value;
+
+use super::super::failure::Outcome;
+use super::super::readers::at_once;
+use super::ingest::{PLACE_BITS, usage_at};
+use super::query::StoredSpan;
+
+/// The JSON of a trace, put together of the texts of its spans.
+pub(super) fn trace(connection: &Connection, id: &str) -> Outcome<Option<String>> {
+    at_once(connection, || {
+        let sql = "SELECT number, name, start, end FROM traces WHERE id = ?1";
+        let read = |row: &Row<'_>| {
+            let name: String = row.get(1)?;
+            Ok((row.get::<_, i64>(0)?, opening(id, &name, row.get(2)?, row.get(3)?)))
+        };
+        let found = connection.prepare_cached(sql)?.query_row([id], read).optional()?;
+        let Some((number, mut json)) = found else { return Ok(None) };
+        let sql = "SELECT id, json FROM spans WHERE number BETWEEN ?1 AND ?2 ORDER BY number";
+        let mut select = connection.prepare_cached(sql)?;
+        let mut rows = select.query(numbers(number))?;
+        while let Some(row) = rows.next()? {
+            let (id, span) = (row.get_ref(0)?.as_str(), row.get_ref(1)?.as_str());
+            push_span(
+                &mut json,
+                id.map_err(rusqlite::Error::from)?,
+                span.map_err(rusqlite::Error::from)?,
+            );
+        }
+        json.push_str("}}");
+        Ok(Some(json))
+    })
+}
+
+/// One span.
+pub(super) fn span(connection: &Connection, trace: &str, id: &str) -> Outcome<Option<StoredSpan>> {
+    let sql = "SELECT s.id, s.json, s.input_tokens, s.output_tokens, s.total_tokens, s.cost
+         FROM traces t JOIN spans s ON s.trace = t.number WHERE t.id = ?1 AND s.id = ?2";
+    Ok(connection.prepare_cached(sql)?.query_row((trace, id), stored_span).optional()?)
+}
+
+/// The spans of a trace in the order of their arrival.
+pub(super) fn spans(connection: &Connection, trace: &str) -> Outcome<Vec<StoredSpan>> {
+    let sql = "SELECT s.id, s.json, s.input_tokens, s.output_tokens, s.total_tokens, s.cost
+         FROM traces t JOIN spans s ON s.trace = t.number WHERE t.id = ?1 ORDER BY s.number";
+    let mut select = connection.prepare_cached(sql)?;
+    let spans = select.query_map([trace], stored_span)?;
+    Ok(spans.collect::<Result<_, _>>()?)
+}
+
+fn stored_span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
+    Ok(StoredSpan { span_id: row.get(0)?, json: row.get(1)?, usage: usage_at(row, 2)? })
+}
+
+/// The numbers of the spans of a trace, from and to.
+pub(super) fn numbers(trace: i64) -> (i64, i64) {
+    (trace << PLACE_BITS, ((trace + 1) << PLACE_BITS) - 1)
+}
+
+/// The JSON of a trace up to its first span.
+pub(super) fn opening(id: &str, name: &str, start: f64, end: Option<f64>) -> String {
+    format!(
+        r#"{{"traceId":{},"displayName":{},"startTime":{},"endTime":{},"spans":{{"#,
+        Value::from(id),
+        Value::from(name),
+        time(start),
+        time(end.unwrap_or_default()),
+    )
+}
+
+/// Adds a span to the JSON of a trace.
+pub(super) fn push_span(json: &mut String, id: &str, span: &str) {
+    if !json.ends_with('{') {
+        json.push(',');
+    }
+    json.push_str(&Value::from(id).to_string());
+    json.push(':');
+    json.push_str(span);
+}
+
+/// Whole milliseconds without a fraction, as runtimes write them.
+fn time(milliseconds: f64) -> Value {
+    if milliseconds.fract() == 0.0 && milliseconds.abs() < 1e15 {
+        Value::from(milliseconds as i64)
+    } else {
+        Value::from(milliseconds)
+    }
+}

@@ -1,0 +1,170 @@
+//! What must be done now and then: words into the index, old traces out of the file.
+//!
+//! Writes leave it as work for the writer, in small steps, so that nobody waits for
+//! it long.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rusqlite::Connection;
+
+use super::super::failure::{Failure, Outcome};
+use super::super::session_row::now_ms;
+use super::super::writer::{Promise, Txn, Writer};
+use super::ingest::Written;
+use super::{TraceOptions, read, words};
+
+/// So many spans go into the index at once.
+pub(super) const INDEX_STEP: usize = 256;
+/// So many of the oldest traces are looked at in one step.
+const PRUNE_STEP: i64 = 32;
+/// So many log lines are removed in one step.
+const LOG_STEP: i64 = 256;
+/// A trace that runs, and of which nothing was heard for so long, has lost its
+/// process: it goes like any other.
+const SILENT_MS: i64 = 10 * 60 * 1000;
+
+/// Counts what has come since it was last seen to.
+#[derive(Debug)]
+pub(super) struct Upkeep {
+    fresh: AtomicUsize,
+    traces: AtomicUsize,
+    logs: AtomicUsize,
+}
+
+impl Default for Upkeep {
+    /// The first write looks after what an earlier process has left.
+    fn default() -> Self {
+        Self {
+            fresh: AtomicUsize::new(INDEX_STEP),
+            traces: AtomicUsize::new(usize::MAX / 2),
+            logs: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Upkeep {
+    pub(super) fn note(&self, written: &Written) {
+        self.fresh.fetch_add(written.fresh, Ordering::Relaxed);
+        self.traces.fetch_add(usize::from(written.is_new_trace), Ordering::Relaxed);
+    }
+
+    pub(super) fn note_logs(&self, logs: usize) {
+        self.logs.fetch_add(logs, Ordering::Relaxed);
+    }
+
+    /// Leaves the writer what is due.
+    pub(super) fn leave(&self, writer: &Writer, options: &TraceOptions) {
+        if self.fresh.load(Ordering::Relaxed) >= INDEX_STEP {
+            self.fresh.store(0, Ordering::Relaxed);
+            let index = |txn: &Txn<'_>| words::index(txn, 2 * INDEX_STEP).map(drop);
+            writer.leave(Promise::UntilPowerCut, index);
+        }
+        let every = (options.max_traces / 100).clamp(1, PRUNE_STEP as usize / 2);
+        let is_due = self.traces.load(Ordering::Relaxed) >= every
+            || self.logs.load(Ordering::Relaxed) >= LOG_STEP as usize / 2;
+        if is_due {
+            self.traces.store(0, Ordering::Relaxed);
+            self.logs.store(0, Ordering::Relaxed);
+            let options = options.clone();
+            let prune = move |txn: &Txn<'_>| prune(txn, &options).map(drop);
+            writer.leave(Promise::UntilPowerCut, prune);
+        }
+    }
+}
+
+/// What one step has removed.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    pub(super) traces: u64,
+    pub(super) logs: u64,
+}
+
+/// Removes some of the oldest traces and log lines that are too many, too old, or
+/// take too much room.
+pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions) -> Outcome<Step> {
+    let now = now_ms();
+    let age = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
+    let oldest = now.saturating_sub(age);
+    let is_large = bytes(txn.connection())? > options.max_bytes;
+    let mut too_many = match is_large {
+        true => PRUNE_STEP,
+        false => surplus(txn, "traces", options.max_traces)?,
+    };
+    let mut step = Step::default();
+    for candidate in candidates(txn)? {
+        let runs = candidate.is_running && candidate.written_at >= now.saturating_sub(SILENT_MS);
+        let is_old = candidate.written_at < oldest;
+        if is_old || (too_many > 0 && !runs) {
+            remove(txn, candidate.number, &candidate.id)?;
+            step.traces += 1;
+            too_many -= 1;
+        }
+    }
+    let too_many = match is_large {
+        true => LOG_STEP / 4,
+        false => surplus(txn, "logs", options.max_logs)?,
+    };
+    step.logs = txn
+        .sql(
+            "DELETE FROM logs WHERE number IN (SELECT number FROM (
+                 SELECT number, written_at, row_number() OVER (ORDER BY number) AS place
+                 FROM (SELECT number, written_at FROM logs ORDER BY number LIMIT ?1))
+             WHERE place <= ?2 OR written_at < ?3)",
+        )?
+        .execute((LOG_STEP, too_many, oldest))? as u64;
+    Ok(step)
+}
+
+struct Candidate {
+    number: i64,
+    id: String,
+    is_running: bool,
+    written_at: i64,
+}
+
+/// The oldest traces.
+fn candidates(txn: &Txn<'_>) -> Outcome<Vec<Candidate>> {
+    let sql = "SELECT number, id, state = 0, written_at FROM traces ORDER BY number LIMIT ?1";
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Candidate {
+            number: row.get(0)?,
+            id: row.get(1)?,
+            is_running: row.get(2)?,
+            written_at: row.get(3)?,
+        })
+    };
+    Ok(txn.sql(sql)?.query_map([PRUNE_STEP], read)?.collect::<Result<_, _>>()?)
+}
+
+/// How many rows a table has beyond `max`. Counting takes a while with many rows, so
+/// it is done only if the numbers say that there may be too many.
+fn surplus(txn: &Txn<'_>, table: &str, max: usize) -> Outcome<i64> {
+    let max = i64::try_from(max).unwrap_or(i64::MAX);
+    let one = |sql: String| txn.sql(&sql)?.query_row([], |row| row.get(0)).map_err(Failure::from);
+    let newest: i64 = one(format!("SELECT COALESCE(MAX(number), 0) FROM {table}"))?;
+    let oldest: i64 = one(format!("SELECT COALESCE(MIN(number), 1) FROM {table}"))?;
+    if newest - oldest < max {
+        return Ok(0);
+    }
+    let count: i64 = one(format!("SELECT COUNT(*) FROM {table}"))?;
+    Ok((count - max).max(0))
+}
+
+/// Bytes of the file that are in use.
+fn bytes(connection: &Connection) -> Outcome<u64> {
+    let read = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
+    let pages = read("page_count")?.saturating_sub(read("freelist_count")?);
+    Ok(u64::from(pages) * u64::from(read("page_size")?))
+}
+
+/// Removes a trace and all that belongs to it.
+pub(super) fn remove(txn: &Txn<'_>, number: i64, id: &str) -> Outcome<()> {
+    let (from, to) = read::numbers(number);
+    txn.sql("DELETE FROM words WHERE rowid BETWEEN ?1 AND ?2")?.execute((from, to))?;
+    txn.sql("DELETE FROM fresh WHERE number BETWEEN ?1 AND ?2")?.execute((from, to))?;
+    txn.sql("DELETE FROM spans WHERE number BETWEEN ?1 AND ?2")?.execute((from, to))?;
+    txn.sql("DELETE FROM labels WHERE trace = ?1")?.execute([number])?;
+    txn.sql("DELETE FROM logs WHERE trace = ?1")?.execute([id])?;
+    txn.sql("DELETE FROM traces WHERE number = ?1")?.execute([number])?;
+    Ok(())
+}
