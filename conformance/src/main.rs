@@ -14,6 +14,7 @@ mod generate;
 mod handlebars;
 mod oracle;
 mod random;
+mod reflection;
 mod stores;
 mod suite;
 mod templates;
@@ -31,6 +32,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "handlebars", run: handlebars::run },
     Suite { name: "handlebars-oracle", run: oracle::run },
     Suite { name: "action-http-exchanges", run: exchanges::run },
+    Suite { name: "reflection-v2", run: reflection::run },
     Suite { name: "contract", run: contract::run },
     Suite { name: "agent", run: agent::run },
 ];

@@ -5,6 +5,7 @@
 
 mod action_http;
 mod agents;
+mod reflection;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -17,8 +18,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::{conformance, metadata, tools};
 
-/// All cases of a suite take a few seconds.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Most suites take a few seconds; one that starts the official tools for every
+/// case, most of a minute.
+const LIMIT: Duration = Duration::from_secs(120);
 /// A server says where it listens at once; Node needs a moment to load.
 const START: Duration = Duration::from_secs(30);
 
@@ -26,13 +28,14 @@ const START: Duration = Duration::from_secs(30);
 pub(crate) const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-const PROTOCOLS: [&Protocol; 2] = [&action_http::PROTOCOL, &agents::PROTOCOL];
+const PROTOCOLS: [&Protocol; 3] =
+    [&action_http::PROTOCOL, &agents::PROTOCOL, &reflection::PROTOCOL];
 
 /// Suites around one application.
 struct Protocol {
     /// A folder of `interop`.
     name: &'static str,
-    packages: [&'static str; 2],
+    packages: &'static [&'static str],
     suites: &'static [Suite],
 }
 
@@ -73,8 +76,8 @@ pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
         if suites.is_empty() {
             continue;
         }
-        let build = ["build", "--quiet", "--package", protocol.packages[0], "--package"];
-        tools::run(tools::cargo(build).arg(protocol.packages[1]))?;
+        let packages = protocol.packages.iter().flat_map(|package| ["--package", package]);
+        tools::run(tools::cargo(["build", "--quiet"]).args(packages))?;
         let places = Places {
             protocol: protocol.name,
             sources: tools::root().join("interop").join(protocol.name),

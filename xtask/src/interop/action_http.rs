@@ -8,7 +8,7 @@ use super::{Places, Protocol, Score, Server, Suite, install_js, install_py};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "action-http",
-    packages: ["oxikit-interop-app", "oxikit-interop-client"],
+    packages: &["oxikit-interop-app", "oxikit-interop-client"],
     suites: &[
         Suite { name: "action-http/js-client", needs: "npm", run: js_client },
         Suite { name: "action-http/py-client", needs: "python3", run: py_client },

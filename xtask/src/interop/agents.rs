@@ -10,7 +10,7 @@ use super::{Places, Protocol, Score, Server, Suite, install_js, install_py};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "agents",
-    packages: ["oxikit-interop-agents-app", "oxikit-interop-agents-client"],
+    packages: &["oxikit-interop-agents-app", "oxikit-interop-agents-client"],
     suites: &[
         Suite { name: "agents/js-client", needs: "npm", run: js_client },
         Suite { name: "agents/py-client", needs: "python3", run: py_client },
