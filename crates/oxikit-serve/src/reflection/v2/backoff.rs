@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The waits, in milliseconds; the last one is repeated.
-const WAITS: [u64; 5] = [100, 500, 1000, 2000, 4000, 4000];
+const WAITS: [u64; 5] = [100, 500, 1000, 2000, 4000];
 
 /// Waits longer after each failure, and never exactly as long as others do.
 #[derive(Debug, Clone, Default)]
