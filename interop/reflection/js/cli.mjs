@@ -144,8 +144,7 @@ try {
   await runCases(starts);
   const session = await tools.start({ v2: false });
   await runCases(flowRuns({ app: false }, 'V1'));
-  signal(-session.child.pid, 'SIGTERM');
-  await ended(session.child, 5_000);
+  await tools.stop(session.child);
   for (const cases of [alone, flowRuns({ app: true }, 'V2'), data, traces, models, end]) await runCases(cases);
 } finally {
   tools.killAll();

@@ -9,11 +9,12 @@ import { Tools, ended } from './tools.mjs';
 const [mode, scratch, ...app] = process.argv.slice(2);
 const tools = new Tools(path.resolve(scratch), app);
 try {
-  const { api, telemetry } = await tools.start({ v2: mode === 'v2' });
+  const { api, telemetry, child } = await tools.start({ v2: mode === 'v2' });
   const v1 = mode === 'v1' ? ['--v1'] : [];
   const checker = path.join(import.meta.dirname, 'check-runtime.mjs');
   const checks = spawn('node', [checker, api, telemetry, ...v1], { stdio: 'inherit' });
   process.exitCode = await ended(checks);
+  await tools.stop(child);
 } finally {
   tools.killAll();
 }

@@ -112,7 +112,13 @@ export class Tools {
     return child;
   }
 
-  /** Ends what was started and all that it started. */
+  /** Asks what was started, and all that it started, to end. */
+  async stop(child) {
+    signal(-child.pid, 'SIGTERM');
+    return ended(child, 5_000);
+  }
+
+  /** Ends it, if it has not. */
   kill(child) {
     this.started.delete(child);
     signal(-child.pid, 'SIGKILL');
