@@ -1,12 +1,14 @@
-//! The programs of the crash test of sessions: a server that is killed, its clients,
-//! and the checker that compares what clients saw with what the store holds.
-//! `cargo xtask crash` starts and kills them.
+//! The programs of the crash tests. Of sessions: a server that is killed, its clients,
+//! and the checker that compares what clients saw with what the store holds. Of
+//! reflection: an application under a manager that is killed, and the checker of what
+//! managers were told. `cargo xtask crash` starts and kills them.
 
 #![expect(clippy::print_stdout, reason = "whoever started it reads what it says")]
 
 mod check;
 mod clients;
 mod counter;
+mod runs;
 mod seen;
 mod server;
 mod store;
@@ -20,6 +22,9 @@ oxikit-crash server --store STORE --port PORT [--pace MILLIS] [--planted-fault]
 oxikit-crash clients --urls URL[,URL] --name NAME --sessions NAME --clients N --log FILE
                      [--turns N] [--attempts N] [--by-session] [--one-session]
 oxikit-crash check --store STORE --log FILE[,FILE]
+oxikit-crash runtime --log FILE
+oxikit-crash manager --port PORT --process N --runs N --log FILE [--counts-anew]
+oxikit-crash check-runs --log FILE --runtime-log FILE [--planted-fault lost|doubled|mixed|gap]
 
 STORE is a file of SQLite or a postgres:// address.";
 
@@ -37,6 +42,9 @@ async fn dispatch(args: &Args) -> Result<ExitCode> {
         Some("server") => server::run(args).await?,
         Some("clients") => clients::run(args).await?,
         Some("check") => return check::run(args).await,
+        Some("runtime") => runs::runtime::run(args).await?,
+        Some("manager") => runs::manager::run(args).await?,
+        Some("check-runs") => return runs::check::run(args),
         _ => bail!("{HELP}"),
     }
     Ok(ExitCode::SUCCESS)

@@ -1,10 +1,12 @@
 //! `cargo xtask crash`: real servers are killed, raced and frozen, and what their
-//! clients saw is compared with what the store holds.
+//! clients saw is compared with what the store holds; and the managers of applications
+//! are killed while those stream to them (`reflection`).
 
 mod frozen;
 mod kills;
 mod planted;
 mod programs;
+mod reflection;
 mod writers;
 
 use std::time::Instant;
@@ -59,12 +61,26 @@ struct Plan {
 
 /// Runs the trials; answers one line each.
 pub(crate) fn run(args: &[String]) -> Result<Vec<String>> {
-    let plan = Plan::of(args)?;
+    match args.split_first() {
+        Some((subject, options)) if subject == "sessions" => sessions(options),
+        Some((subject, options)) if subject == "reflection" => reflection::run(options),
+        _ => bail!("say what to crash; there are: sessions, reflection"),
+    }
+}
+
+/// The seed of a run: that of another one, or a new one.
+fn seed() -> Result<u64> {
     let seed = match std::env::var(SEED) {
         Ok(seed) => seed.parse().with_context(|| format!("{SEED} takes a number"))?,
         Err(_) => fastrand::u64(..),
     };
     println!("the seed is {seed}; {SEED}={seed} kills at the same times again");
+    Ok(seed)
+}
+
+fn sessions(options: &[String]) -> Result<Vec<String>> {
+    let plan = Plan::of(options)?;
+    let seed = seed()?;
     let (mut lines, mut is_good) = (Vec::new(), true);
     if plan.wants("sqlite") {
         let programs = Programs::build("sqlite")?;
@@ -97,13 +113,8 @@ pub(crate) fn is_incomplete(lines: &[String]) -> bool {
 }
 
 impl Plan {
-    fn of(args: &[String]) -> Result<Self> {
+    fn of(options: &[String]) -> Result<Self> {
         let mut plan = Self { is_long: false, only: None, trials: Vec::new() };
-        let Some(("sessions", options)) =
-            args.split_first().map(|(subject, options)| (subject.as_str(), options))
-        else {
-            bail!("say what to crash; there is: sessions");
-        };
         for option in options {
             match option.as_str() {
                 "--long" => plan.is_long = true,
@@ -172,9 +183,9 @@ mod tests {
     fn the_command_line_says_what_and_where() {
         let plan =
             |line: &str| Plan::of(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        let both = plan("sessions").unwrap();
+        let both = plan("").unwrap();
         assert!(both.wants("sqlite") && both.wants("postgres") && !both.is_long);
-        let one = plan("sessions --long --postgres").unwrap();
+        let one = plan("--long --postgres").unwrap();
         assert!(!one.wants("sqlite") && one.wants("postgres") && one.is_long);
         let trials = |plan: &Plan, store| {
             let wanted = TRIALS.iter().filter(|trial| plan.wants_trial(trial, store));
@@ -182,7 +193,8 @@ mod tests {
         };
         assert_eq!(trials(&both, "sqlite"), "kills writers planted");
         assert_eq!(trials(&one, "postgres"), "kills writers frozen");
-        assert_eq!(trials(&plan("sessions frozen").unwrap(), "sqlite"), "frozen");
-        assert!(plan("").is_err() && plan("streams").is_err() && plan("sessions --all").is_err());
+        assert_eq!(trials(&plan("frozen").unwrap(), "sqlite"), "frozen");
+        assert!(plan("streams").is_err() && plan("--all").is_err());
+        assert!(run(&[]).is_err() && run(&["streams".to_owned()]).is_err());
     }
 }

@@ -35,6 +35,9 @@ The chores of this repository.
         Servers that are killed in the middle of their turns, and raced by their
         writers: what was acknowledged must be in the store. --long kills 50 times,
         and freezes a server too. OXIKIT_SEED repeats a run.
+  cargo xtask crash reflection [--long]
+        The manager of an application is killed 100 times while 20 runs stream to it:
+        every run is answered once, by its own result. --long: 400 times.
   cargo xtask bench [core] [scenario…]
         What things cost, in CPU, each beside its floor and its aim.
   cargo xtask bench http [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]

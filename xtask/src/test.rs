@@ -42,7 +42,7 @@ const STEPS: [Step; 14] = [
     Step::slow("docs", docs),
     Step::slow("conformance", conformance_suites),
     Step::slow("interop", interop_suites),
-    Step::slow("crash", crash_sessions),
+    Step::slow("crash", crash_trials),
     Step::slow("examples", || examples::run().map(Passed)),
 ];
 
@@ -232,8 +232,9 @@ fn interop_suites() -> Result<Verdict> {
     Ok(if interop::is_incomplete(&suites) { Skipped(summary) } else { Passed(summary) })
 }
 
-fn crash_sessions() -> Result<Verdict> {
-    let trials = crash::run(&["sessions".to_owned()])?;
+fn crash_trials() -> Result<Verdict> {
+    let mut trials = crash::run(&["sessions".to_owned()])?;
+    trials.extend(crash::run(&["reflection".to_owned()])?);
     let summary = trials.join(", ");
     Ok(if crash::is_incomplete(&trials) { Skipped(summary) } else { Passed(summary) })
 }

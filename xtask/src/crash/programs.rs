@@ -1,4 +1,5 @@
-//! The programs of a crash test as processes: a server, clients, the checker.
+//! The programs of a crash test as processes: a server, clients, the checkers; an
+//! application and its managers.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -96,8 +97,12 @@ impl Programs {
     }
 
     /// One of the programs, its complaints in a file.
-    fn command(&self, name: &str) -> Result<Command> {
-        let log = self.path(&format!("{name}.log"));
+    pub(super) fn command(&self, name: &str) -> Result<Command> {
+        self.command_with_log(name, &format!("{name}.log"))
+    }
+
+    pub(super) fn command_with_log(&self, name: &str, log: &str) -> Result<Command> {
+        let log = self.path(log);
         let mut command = Command::new("sh");
         command.args(["-c", SCRIPT, "crash"]).arg(&self.program).arg(name);
         for proxy in interop::PROXIES {
@@ -119,14 +124,14 @@ pub(super) fn free_port(rng: &mut fastrand::Rng) -> Result<u16> {
 
 /// A process with whom lines are exchanged. It is killed when this is dropped, and
 /// ends by itself when we are gone.
-struct Process {
+pub(super) struct Process {
     child: Child,
     orders: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
 impl Process {
-    fn start(command: &mut Command) -> Result<Self> {
+    pub(super) fn start(command: &mut Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start a program of the crash test")?;
         let stdout = child.stdout.take().context("stdout is piped")?;
@@ -141,8 +146,14 @@ impl Process {
         Ok(Self { child, orders, lines })
     }
 
-    fn line(&self, limit: Duration) -> Result<String> {
+    pub(super) fn line(&self, limit: Duration) -> Result<String> {
         Ok(self.lines.recv_timeout(limit)?)
+    }
+
+    /// Gives it an order.
+    pub(super) fn tell(&mut self, what: &str) -> Result<()> {
+        let orders = self.orders.as_mut().context("it has no input")?;
+        Ok(writeln!(orders, "{what}")?)
     }
 
     fn signal(&self, signal: &str) -> Result<()> {
@@ -186,8 +197,7 @@ pub(super) struct Clients(Process);
 impl Clients {
     /// Tells them what has happened to their server.
     pub(super) fn tell(&mut self, what: &str) -> Result<()> {
-        let orders = self.0.orders.as_mut().context("they have been stopped")?;
-        Ok(writeln!(orders, "{what}")?)
+        self.0.tell(what)
     }
 
     /// The next thing that they tell: how many turns are under way, or that all have
