@@ -14,6 +14,7 @@
 mod connection;
 mod failure;
 mod gate;
+mod http;
 mod incoming;
 mod listing;
 mod mailbox;
@@ -23,6 +24,7 @@ mod run;
 mod runtimes;
 mod socket;
 mod spec;
+mod target;
 mod token;
 
 pub use listing::{ActionList, SkippedAction};

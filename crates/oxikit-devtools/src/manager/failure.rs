@@ -58,6 +58,13 @@ pub(crate) fn from_rpc(error: &RawValue) -> ErrorData {
     ErrorData { code: Some(code), message: Some(message), details: Some(details), stack: None }
 }
 
+/// The error of an answer over HTTP: what the data are elsewhere.
+pub(crate) fn from_data(error: &RawValue) -> ErrorData {
+    let data = read::<ErrorData>(Some(error));
+    let data = data.unwrap_or_else(|| failure(StatusCode::Unknown, error.get()));
+    ErrorData { details: Some(data.details.unwrap_or_default()), ..data }
+}
+
 fn code_of(rpc_code: Option<i32>, message: &str) -> StatusCode {
     match rpc_code {
         Some(rpc_code::METHOD_NOT_FOUND) => StatusCode::Unimplemented,

@@ -48,9 +48,9 @@ pub(crate) fn actions(text: &[u8]) -> Result<ActionList, ErrorData> {
     Ok(list)
 }
 
-/// Reads `{"values": map}` or the map alone.
-pub(crate) fn values(text: &[u8]) -> Result<JsonObject, ErrorData> {
-    let entries = entries(text, "values")?;
+/// Reads a map or, if it may be wrapped, `{"values": map}`.
+pub(crate) fn values(text: &[u8], may_be_wrapped: bool) -> Result<JsonObject, ErrorData> {
+    let entries = if may_be_wrapped { entries(text, "values")? } else { entries(text, "")? };
     let parsed = entries.into_iter().filter_map(|(name, value)| {
         // What is deeper than anything we read is left out.
         serde_json::from_str(value.get()).ok().map(|value: Value| (name, value))

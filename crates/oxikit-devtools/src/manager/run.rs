@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::rpc::ErrorData;
+use tokio_util::sync::CancellationToken;
 
 use super::failure::failure;
+use super::http::HttpPeer;
 use super::mailbox::{End, Mailbox};
 use super::peer::Peer;
 
@@ -44,6 +46,8 @@ pub(crate) struct Run {
 pub(crate) enum Link {
     /// Over the socket of its runtime, as this request.
     Socket { peer: Arc<Peer>, request: u128 },
+    /// By the answer to its request, which a task reads until it is stopped.
+    Http { peer: Arc<HttpPeer>, stop: CancellationToken },
 }
 
 /// The runs that can be addressed by their traces.
@@ -130,6 +134,18 @@ impl Run {
         self.forget();
         match &self.link {
             Link::Socket { peer, request } => peer.abandon(*request, self.mailbox.trace_id()),
+            Link::Http { stop, .. } => stop.cancel(),
+        }
+    }
+
+    /// Ends it without its runtime, which is told to stop if it can be.
+    pub(crate) fn give_up(&self, error: ErrorData) {
+        match &self.link {
+            Link::Socket { peer, request } => peer.give_up(self, *request, error),
+            Link::Http { stop, .. } => {
+                self.end(Err(error));
+                stop.cancel();
+            }
         }
     }
 
@@ -139,6 +155,7 @@ impl Run {
         }
         match &self.link {
             Link::Socket { peer, request } => peer.send_input(*request, chunk).await,
+            Link::Http { .. } => Err(no_inputs()),
         }
     }
 
@@ -148,6 +165,7 @@ impl Run {
         }
         match &self.link {
             Link::Socket { peer, request } => peer.end_input(*request).await,
+            Link::Http { .. } => Err(no_inputs()),
         }
     }
 

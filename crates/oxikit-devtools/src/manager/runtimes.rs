@@ -1,5 +1,6 @@
 //! All runtimes, and what they can be asked.
 
+mod discovery;
 mod process;
 mod registry;
 
@@ -10,9 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use oxikit_core::StatusCode;
 use oxikit_wire::JsonObject;
-use oxikit_wire::rpc::{
-    CancelActionParams, CancelActionResult, ConfigureParams, ErrorData, ListValuesParams,
-};
+use oxikit_wire::rpc::{ConfigureParams, ErrorData};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
@@ -21,10 +20,11 @@ use tokio_util::task::TaskTracker;
 
 use super::ManagerOptions;
 use super::failure::failure;
-use super::listing::{self, ActionList};
-use super::peer::{Line, Order, Peer};
-use super::run::{Link, RunHandle, Traces};
+use super::listing::ActionList;
+use super::peer::{Line, Peer};
+use super::run::{RunHandle, Traces};
 use super::spec::RunSpec;
+use super::target::Target;
 
 /// All runtimes of a project. Clones are the same.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ struct Inner {
 struct State {
     entries: HashMap<String, Entry>,
     /// What is asked when nobody is named.
-    default: Option<Arc<Peer>>,
+    default: Option<Target>,
     preferred: Option<Preferred>,
     registered: u64,
     telemetry_url: Option<String>,
@@ -55,7 +55,7 @@ struct State {
 #[derive(Debug)]
 struct Entry {
     info: RuntimeInfo,
-    peer: Arc<Peer>,
+    target: Target,
     /// The order of registrations; a runtime that comes back keeps its place.
     number: u64,
     /// Whether it is the application that the manager has started.
@@ -160,7 +160,7 @@ impl Runtimes {
     /// one that registered last.
     pub fn current(&self) -> Option<RuntimeInfo> {
         let state = self.state();
-        let id = &state.default.as_ref()?.id;
+        let id = state.default.as_ref()?.id();
         state.entries.get(id).map(|entry| entry.info.clone())
     }
 
@@ -178,19 +178,15 @@ impl Runtimes {
     pub fn set_telemetry_url(&self, url: Option<String>) {
         let mut state = self.state();
         state.telemetry_url = url;
-        let params: Arc<str> = write(&state.configuration()).into();
+        let configuration = state.configuration();
         for entry in state.entries.values() {
-            if let Some(line) = entry.peer.line() {
-                line.order(Order::Configure(params.clone()));
-            }
+            entry.target.configure(&configuration);
         }
     }
 
     /// The actions of a runtime, of the default one if none is named.
     pub async fn list_actions(&self, runtime: Option<&str>) -> Result<ActionList, ErrorData> {
-        let peer = self.target(runtime)?;
-        let text = peer.call("listActions", None, self.0.options.call_time).await?;
-        listing::actions(&text)
+        self.target(runtime)?.list_actions(&self.0.options).await
     }
 
     /// The values of a kind, `defaultModel` or `middleware`.
@@ -199,16 +195,13 @@ impl Runtimes {
         runtime: Option<&str>,
         kind: &str,
     ) -> Result<JsonObject, ErrorData> {
-        let peer = self.target(runtime)?;
-        let params = write(&ListValuesParams { kind: kind.to_owned() });
-        let text = peer.call("listValues", Some(&params), self.0.options.call_time).await?;
-        listing::values(&text)
+        self.target(runtime)?.list_values(kind, &self.0.options).await
     }
 
     /// Starts a run.
     pub async fn run(&self, spec: RunSpec) -> Result<RunHandle, ErrorData> {
-        let peer = self.target(spec.runtime.as_deref())?;
-        peer.start(&spec, &self.0.traces).await
+        let target = self.target(spec.runtime.as_deref())?;
+        target.start(&spec, &self.0.traces).await
     }
 
     /// Cancels the run with this trace; answers what its runtime says.
@@ -217,24 +210,17 @@ impl Runtimes {
     /// answer. Others are asked of the runtime that is named, or the default one.
     pub async fn cancel(&self, trace_id: &str, runtime: Option<&str>) -> Result<String, ErrorData> {
         let run = self.0.traces.get(trace_id);
-        let peer = match run.as_deref().map(|run| &run.link) {
-            Some(Link::Socket { peer, .. }) => peer.clone(),
+        let target = match &run {
+            Some(run) => Target::of(run),
             None => self.target(runtime)?,
         };
-        let params = write(&CancelActionParams { trace_id: trace_id.to_owned() });
-        let within = self.0.options.cancel_time;
-        let answer = peer.call("cancelAction", Some(&params), within).await;
-        match (answer, run) {
+        match (target.cancel(trace_id, &self.0.options).await, run) {
             (Err(error), Some(run)) if is_out_of_reach(&error) => {
-                let Link::Socket { peer, request } = &run.link;
                 let message = "Action was cancelled without its runtime, which does not answer";
-                peer.give_up(&run, *request, failure(StatusCode::Cancelled, message));
+                run.give_up(failure(StatusCode::Cancelled, message));
                 Ok("Action cancelled".to_owned())
             }
-            (answer, _) => {
-                let result = serde_json::from_slice::<CancelActionResult>(&answer?);
-                Ok(result.map_or_else(|_| "Action cancelled".to_owned(), |result| result.message))
-            }
+            (answer, _) => answer,
         }
     }
 
@@ -256,7 +242,7 @@ impl Runtimes {
         ManagerCounts {
             sockets: self.0.options.max_sockets - self.0.seats.available_permits(),
             runtimes: state.entries.len(),
-            pending: state.entries.values().map(|entry| entry.peer.pending()).sum(),
+            pending: state.entries.values().map(|entry| entry.target.pending()).sum(),
             traces: self.0.traces.len(),
         }
     }
@@ -279,6 +265,10 @@ impl Runtimes {
 
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.tasks.spawn(task);
+    }
+
+    pub(crate) fn tasks(&self) -> TaskTracker {
+        self.0.tasks.clone()
     }
 
     /// A place for a socket, if there is one left.
@@ -304,9 +294,4 @@ fn is_out_of_reach(error: &ErrorData) -> bool {
 
 fn no_stream() -> ErrorData {
     failure(StatusCode::NotFound, "Stream not found")
-}
-
-fn write(params: &impl Serialize) -> String {
-    // Plain structs of text cannot fail to be written.
-    serde_json::to_string(params).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! The manager, with scripted runtimes.
 
+mod hostile;
 mod kit;
 mod registration;
 mod runs;

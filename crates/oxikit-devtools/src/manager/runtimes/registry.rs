@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::{Claim, Entry, Preferred, RuntimeInfo, Runtimes, State, process};
 use crate::manager::failure::{failure, gone};
 use crate::manager::peer::{Line, Order, Peer};
+use crate::manager::target::Target;
 
 impl Runtimes {
     /// Gives a connection the id it wants, if nobody has it.
@@ -19,35 +20,45 @@ impl Runtimes {
         let mut state = self.state();
         let info = self.info(params);
         if let Some(entry) = state.entries.get_mut(&params.id) {
-            match entry.peer.line() {
-                Some(owner) if owner.connection != line.connection => return Claim::Taken(owner),
-                _ if entry.info.pid == info.pid && entry.info.name == info.name => {
-                    entry.info = info;
-                    entry.away_since = None;
-                    entry.peer.set_line(Some(line.clone()));
-                    let peer = entry.peer.clone();
-                    self.publish(state);
-                    return Claim::Granted(peer);
+            match &entry.target {
+                // The file of a runtime that dials in too says nothing more.
+                Target::Http(_) => {}
+                Target::Socket(peer) => {
+                    let owner = peer.line().filter(|owner| owner.connection != line.connection);
+                    if let Some(owner) = owner {
+                        return Claim::Taken(owner);
+                    }
+                    if entry.info.pid == info.pid && entry.info.name == info.name {
+                        let peer = peer.clone();
+                        peer.set_line(Some(line.clone()));
+                        (entry.info, entry.away_since) = (info, None);
+                        self.publish(state);
+                        return Claim::Granted(peer);
+                    }
+                    peer.fail_all(&gone(&params.id));
                 }
-                _ => entry.peer.fail_all(&gone(&params.id)),
             }
         }
+        tracing::info!(runtime_id = %info.id, pid = info.pid, "runtime connected");
+        let peer = Peer::new(params.id.clone(), self.options().max_pending, line.clone());
+        self.add(state, info, Target::Socket(peer.clone()));
+        Claim::Granted(peer)
+    }
+
+    /// Adds a runtime, in the place of another one with its id.
+    pub(super) fn add(&self, mut state: MutexGuard<'_, State>, info: RuntimeInfo, target: Target) {
         let is_own = state.preferred.as_ref().is_some_and(|preferred| preferred.is(&info));
         state.registered += 1;
-        let peer = Peer::new(params.id.clone(), self.options().max_pending, line.clone());
-        tracing::info!(runtime_id = %info.id, pid = info.pid, "runtime connected");
-        let number = state.registered;
-        let entry = Entry { info, peer: peer.clone(), number, is_own, away_since: None };
-        state.entries.insert(params.id.clone(), entry);
+        let (number, id) = (state.registered, info.id.clone());
+        state.entries.insert(id, Entry { info, target, number, is_own, away_since: None });
         self.publish(state);
-        Claim::Granted(peer)
     }
 
     /// Takes the id from a connection that does not answer.
     pub(crate) fn evict(&self, id: &str, owner: &Line) {
         owner.order(Order::Close);
-        let peer = self.state().entries.get(id).map(|entry| entry.peer.clone());
-        if let Some(peer) = peer {
+        let target = self.state().entries.get(id).map(|entry| entry.target.clone());
+        if let Some(Target::Socket(peer)) = target {
             self.left(&peer, owner.connection);
         }
     }
@@ -98,7 +109,7 @@ impl Runtimes {
     }
 
     /// Who is asked.
-    pub(super) fn target(&self, runtime: Option<&str>) -> Result<Arc<Peer>, ErrorData> {
+    pub(super) fn target(&self, runtime: Option<&str>) -> Result<Target, ErrorData> {
         let state = self.state();
         let Some(id) = runtime else {
             return state.default.clone().ok_or_else(|| {
@@ -111,16 +122,20 @@ impl Runtimes {
         let entry = state.entries.get(id).ok_or_else(|| {
             failure(StatusCode::NotFound, format!("there is no runtime `{id}` (any more)"))
         })?;
-        Ok(entry.peer.clone())
+        Ok(entry.target.clone())
     }
 
     /// Shows a change: makes the list anew and chooses the default target.
     pub(super) fn publish(&self, mut state: MutexGuard<'_, State>) {
-        let mut present: Vec<&Entry> =
-            state.entries.values().filter(|entry| entry.away_since.is_none()).collect();
+        let dialled = |entry: &Entry| matches!(entry.target, Target::Socket(_));
+        let present = state.entries.values().filter(|entry| entry.away_since.is_none());
+        // A process that is reached both ways is one runtime.
+        let mut present: Vec<&Entry> = present
+            .filter(|entry| dialled(entry) || !state.has_socket_of(entry.info.pid))
+            .collect();
         present.sort_by_key(|entry| entry.number);
         let default = present.iter().max_by_key(|entry| (entry.is_own, entry.number));
-        let default = default.map(|entry| entry.peer.clone());
+        let default = default.map(|entry| entry.target.clone());
         let list: Arc<[RuntimeInfo]> = present.iter().map(|entry| entry.info.clone()).collect();
         state.default = default;
         // Under the lock, or an older list could be shown last.
@@ -148,7 +163,12 @@ impl Runtimes {
 
 impl State {
     fn entry_of(&mut self, peer: &Arc<Peer>) -> Option<&mut Entry> {
-        self.entries.get_mut(&peer.id).filter(|entry| Arc::ptr_eq(&entry.peer, peer))
+        self.entries.get_mut(&peer.id).filter(|entry| entry.target.is(peer))
+    }
+
+    fn has_socket_of(&self, pid: u32) -> bool {
+        let mut entries = self.entries.values();
+        entries.any(|entry| entry.info.pid == pid && matches!(entry.target, Target::Socket(_)))
     }
 
     pub(super) fn configuration(&self) -> ConfigureParams {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use axum::serve::ListenerExt;
 use futures_util::{SinkExt, StreamExt};
 use oxikit_devtools::manager::{ManagerOptions, RunHandle, RunSpec, Runtimes, Token, socket_route};
 use oxikit_wire::rpc::ErrorData;
@@ -47,6 +48,7 @@ pub(crate) async fn manager(options: ManagerOptions) -> Manager {
     let address = listener.local_addr().unwrap();
     let (runtimes, token) = (Runtimes::new(options), Token::random());
     let router = socket_route(runtimes.clone(), token.clone());
+    let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     Manager { runtimes, address, token }
 }
@@ -74,6 +76,7 @@ impl Manager {
     /// A connection that has not registered.
     pub(crate) async fn dial(&self) -> Scripted {
         let stream = TcpStream::connect(self.address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
         let (socket, _) = soon(client_async(self.url(), stream)).await.unwrap();
         Scripted { socket }
     }
