@@ -247,25 +247,25 @@ impl Connection {
         let params = parsed.params.map_or("null", RawValue::get);
         let answer = match object::<RegisterParams>(params) {
             Ok(params) => self.enter(&params).await,
-            Err(error) => Err(refusal(
-                rpc_code::INVALID_PARAMS,
-                format!("register needs an `id` as text and a `pid` as a number: {error}"),
-            )),
+            Err(error) => {
+                Err(format!("register needs an `id` as text and a `pid` as a number: {error}"))
+            }
         };
-        if let Err(error) = &answer {
-            tracing::warn!(reason = %error.message, "a runtime could not register");
+        if let Err(reason) = &answer {
+            tracing::warn!(%reason, "a runtime could not register");
         }
+        let answer = answer.map_err(|reason| refusal(rpc_code::INVALID_PARAMS, reason));
         self.reply(parsed.id, answer);
     }
 
-    /// Gives the connection its id, unless its owner is alive.
-    async fn enter(&mut self, params: &RegisterParams) -> Result<ConfigureParams, RpcError> {
-        let refuse = |message: String| Err(refusal(rpc_code::INVALID_PARAMS, message));
+    /// Gives the connection its id, unless its owner is alive. An error says why
+    /// not.
+    async fn enter(&mut self, params: &RegisterParams) -> Result<ConfigureParams, String> {
         if params.id.is_empty() || params.id.len() > 256 {
-            return refuse("the `id` of a runtime must have 1 to 256 bytes".to_owned());
+            return Err("the `id` of a runtime must have 1 to 256 bytes".to_owned());
         }
         if let Some(peer) = self.peer.as_ref().filter(|peer| peer.id != params.id) {
-            return refuse(format!(
+            return Err(format!(
                 "this connection is the runtime `{}`: open another one for `{}`",
                 peer.id, params.id
             ));
@@ -278,7 +278,7 @@ impl Connection {
                 }
                 Claim::Taken(owner) => {
                     if owner.answers(self.runtimes.options().probe).await {
-                        return refuse(format!(
+                        return Err(format!(
                             "the id `{}` is in use by another connection: end that runtime, or \
                              set another `GENKIT_RUNTIME_ID`",
                             params.id

@@ -45,7 +45,7 @@ pub(crate) fn from_rpc(error: &RawValue) -> ErrorData {
     };
     let rpc_code = read::<i32>(received.code);
     let message = read::<String>(received.message);
-    let mut data = read::<ErrorData>(received.data).unwrap_or_else(|| ErrorData {
+    let mut data = read::<ErrorData>(received.data).unwrap_or(ErrorData {
         code: None,
         message: None,
         details: None,

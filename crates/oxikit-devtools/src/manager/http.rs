@@ -3,8 +3,8 @@
 mod lines;
 mod run;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -168,10 +168,7 @@ impl HttpPeer {
 
     fn post(&self, method: &str, body: String) -> RequestBuilder {
         let json = reqwest::header::HeaderValue::from_static("application/json");
-        self.client
-            .post(self.url(method))
-            .header(reqwest::header::CONTENT_TYPE, json)
-            .body(body)
+        self.client.post(self.url(method)).header(reqwest::header::CONTENT_TYPE, json).body(body)
     }
 
     fn url(&self, method: &str) -> String {

@@ -148,9 +148,8 @@ impl HttpPeer {
 
 /// Reads the end of a run.
 fn last(text: &Bytes, run: &Run) -> End {
-    let unreadable = || {
-        failure(StatusCode::Unavailable, "the runtime ended its answer without a result")
-    };
+    let unreadable =
+        || failure(StatusCode::Unavailable, "the runtime ended its answer without a result");
     let line = std::str::from_utf8(text).map_err(|_| unreadable())?;
     let raw: &RawValue = serde_json::from_str(line).map_err(|_| unreadable())?;
     match object::<Last<'_>>(raw.get()).map_err(|_| unreadable())?.error {

@@ -38,7 +38,6 @@ struct Known {
     changed: Option<SystemTime>,
     /// The runtime, if the file counts.
     peer: Option<(RuntimeFile, Arc<HttpPeer>)>,
-    is_listed: bool,
     next_health: Instant,
 }
 
@@ -83,11 +82,12 @@ impl Runtimes {
         peer.leave();
     }
 
-    /// Lists a runtime and tells it where spans go; not if its id is in use.
-    fn enlist(&self, file: &RuntimeFile, peer: &Arc<HttpPeer>) -> bool {
+    /// Lists a runtime and tells it where spans go; not if its id is in use, by
+    /// itself or by another one.
+    fn enlist(&self, file: &RuntimeFile, peer: &Arc<HttpPeer>) {
         let state = self.state();
         if state.entries.contains_key(&file.id) {
-            return false;
+            return;
         }
         let configuration = state.configuration();
         let info = RuntimeInfo {
@@ -104,7 +104,6 @@ impl Runtimes {
         tracing::info!(runtime_id = %file.id, pid = file.pid, "runtime found");
         self.add(state, info, Target::Http(peer.clone()));
         peer.notify_later(configuration);
-        true
     }
 }
 
@@ -112,10 +111,12 @@ impl Discovery {
     /// One look at the folder.
     async fn look(&mut self) {
         let folder = self.folder.clone();
-        let files = tokio::task::spawn_blocking(move || files_of(&folder)).await.unwrap_or_default();
+        let files =
+            tokio::task::spawn_blocking(move || files_of(&folder)).await.unwrap_or_default();
         let (runtimes, known) = (&self.runtimes, &mut self.known);
         known.retain(|path, known| {
-            let is_there = files.iter().any(|(file, changed)| file == path && *changed == known.changed);
+            let is_there =
+                files.iter().any(|(file, changed)| file == path && *changed == known.changed);
             if !is_there {
                 runtimes.unlist(known);
             }
@@ -142,7 +143,7 @@ impl Discovery {
                 None
             }
         };
-        Known { changed, peer, is_listed: false, next_health: Instant::now() }
+        Known { changed, peer, next_health: Instant::now() }
     }
 
     /// Asks those whose time has come whether they are well. A file whose process
@@ -162,16 +163,11 @@ impl Discovery {
             }
             known.next_health = now + self.runtimes.options().health;
             match peer.health().await {
-                Health::Well if !known.is_listed => {
-                    known.is_listed = self.runtimes.enlist(&file, &peer);
-                }
-                Health::Well => {}
+                Health::Well => self.runtimes.enlist(&file, &peer),
                 Health::Unwell => {
                     self.runtimes.unlist(known);
-                    known.is_listed = false;
                     // Its runs were ended; if it comes back it is another one.
-                    let (options, tasks) =
-                        (self.runtimes.options().clone(), self.runtimes.tasks());
+                    let (options, tasks) = (self.runtimes.options().clone(), self.runtimes.tasks());
                     let peer = HttpPeer::new(&file, self.client.clone(), options, tasks);
                     known.peer = Some((file, peer));
                 }
@@ -224,5 +220,6 @@ fn is_local(url: &str) -> bool {
 
 /// A URL without its path, which may hold a secret.
 fn origin_of(url: &str) -> String {
-    reqwest::Url::parse(url).map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
+    reqwest::Url::parse(url)
+        .map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
 }

@@ -95,7 +95,7 @@ impl Runtimes {
             return;
         }
         state.entries.remove(&peer.id);
-        drop(state);
+        self.publish(state);
         peer.fail_all(&gone(&peer.id));
     }
 

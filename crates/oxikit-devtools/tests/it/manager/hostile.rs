@@ -143,8 +143,7 @@ async fn only_the_whole_token_opens() {
 async fn what_is_no_handshake_is_told_so() {
     let manager = manager(options()).await;
     let mut stream = TcpStream::connect(manager.address).await.unwrap();
-    let request =
-        format!("GET /r/{} HTTP/1.1\r\nHost: localhost\r\n\r\n", manager.token.reveal());
+    let request = format!("GET /r/{} HTTP/1.1\r\nHost: localhost\r\n\r\n", manager.token.reveal());
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut head = [0; 12];
     soon(stream.read_exact(&mut head)).await.unwrap();
@@ -303,15 +302,13 @@ async fn depth_that_is_only_passed_on_costs_nothing() {
     for levels in [1_000, 100_000, 2_000_000] {
         let deep = deep(levels);
         let params = format!(r#"{{"key":"/flow/f","input":{deep}}}"#);
-        let mut run = manager
-            .start(oxikit_devtools::manager::RunSpec::new(params).streaming())
-            .await;
+        let mut run =
+            manager.start(oxikit_devtools::manager::RunSpec::new(params).streaming()).await;
         let text = soon(runtime.socket.next()).await.unwrap().unwrap().into_text().unwrap();
         assert!(text.contains(&deep));
         let id = text.split(r#""id":""#).nth(1).unwrap().split('"').next().unwrap();
-        let chunk = format!(
-            r#"{{"method":"streamChunk","params":{{"requestId":"{id}","chunk":{deep}}}}}"#
-        );
+        let chunk =
+            format!(r#"{{"method":"streamChunk","params":{{"requestId":"{id}","chunk":{deep}}}}}"#);
         runtime.send_text(chunk).await;
         runtime.send_text(format!(r#"{{"id":"{id}","result":{{"result":{deep}}}}}"#)).await;
         assert_eq!(soon(run.next_chunk()).await.unwrap(), deep.as_bytes());
