@@ -33,6 +33,9 @@ use super::socket::{Batch, Ending, Socket};
 /// Requests that are written at once.
 const WRITTEN_AT_ONCE: usize = 32;
 
+/// What one connection may do wrong before the log says no more of it.
+const MAX_REFUSALS_LOGGED: u64 = 3;
+
 /// A socket, and who is at its other end.
 pub(crate) struct Connection {
     runtimes: Runtimes,
@@ -43,6 +46,7 @@ pub(crate) struct Connection {
     pulse: Pulse,
     full: Option<Full>,
     unreadable: u64,
+    refused: u64,
 }
 
 /// When the runtime was heard of, and when it is asked next.
@@ -81,8 +85,8 @@ impl Connection {
             is_silent: false,
             probes: Vec::new(),
         };
-        let (peer, full, unreadable) = (None, None, 0);
-        Self { runtimes, socket, line, line_end, peer, pulse, full, unreadable }
+        let (peer, full, unreadable, refused) = (None, None, 0, 0);
+        Self { runtimes, socket, line, line_end, peer, pulse, full, unreadable, refused }
     }
 
     /// Serves it to its end.
@@ -252,7 +256,10 @@ impl Connection {
             }
         };
         if let Err(reason) = &answer {
-            tracing::warn!(%reason, "a runtime could not register");
+            self.refused += 1;
+            if self.refused <= MAX_REFUSALS_LOGGED {
+                tracing::warn!(%reason, "a runtime could not register");
+            }
         }
         let answer = answer.map_err(|reason| refusal(rpc_code::INVALID_PARAMS, reason));
         self.reply(parsed.id, answer);
