@@ -16,7 +16,7 @@ use super::{TraceOptions, read, words};
 /// So many spans go into the index at once.
 pub(super) const INDEX_STEP: usize = 256;
 /// So many of the oldest traces are looked at in one step.
-const PRUNE_STEP: i64 = 32;
+const PRUNE_STEP: usize = 200;
 /// So many log lines are removed in one step.
 const LOG_STEP: i64 = 256;
 /// A trace that runs, and of which nothing was heard for so long, has lost its
@@ -59,7 +59,7 @@ impl Upkeep {
             let index = |txn: &Txn<'_>| words::index(txn, 2 * INDEX_STEP).map(drop);
             writer.leave(Promise::UntilPowerCut, index);
         }
-        let every = (options.max_traces / 100).clamp(1, PRUNE_STEP as usize / 2);
+        let every = (options.max_traces / 100).clamp(1, PRUNE_STEP / 2);
         let is_due = self.traces.load(Ordering::Relaxed) >= every
             || self.logs.load(Ordering::Relaxed) >= LOG_STEP as usize / 2;
         if is_due {
@@ -85,19 +85,17 @@ pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions) -> Outcome<Step> {
     let now = now_ms();
     let age = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
     let oldest = now.saturating_sub(age);
-    let is_large = bytes(txn.connection())? > options.max_bytes;
-    let mut too_many = match is_large {
-        true => PRUNE_STEP,
-        false => surplus(txn, "traces", options.max_traces)?,
-    };
+    let mut is_large = bytes(txn.connection())? > options.max_bytes;
+    let mut too_many = surplus(txn, "traces", options.max_traces)?;
     let mut step = Step::default();
     for candidate in candidates(txn)? {
         let runs = candidate.is_running && candidate.written_at >= now.saturating_sub(SILENT_MS);
         let is_old = candidate.written_at < oldest;
-        if is_old || (too_many > 0 && !runs) {
+        if is_old || (!runs && (too_many > 0 || is_large)) {
             remove(txn, candidate.number, &candidate.id)?;
             step.traces += 1;
             too_many -= 1;
+            is_large = is_large && bytes(txn.connection())? > options.max_bytes;
         }
     }
     let too_many = match is_large {
@@ -133,7 +131,7 @@ fn candidates(txn: &Txn<'_>) -> Outcome<Vec<Candidate>> {
             written_at: row.get(3)?,
         })
     };
-    Ok(txn.sql(sql)?.query_map([PRUNE_STEP], read)?.collect::<Result<_, _>>()?)
+    Ok(txn.sql(sql)?.query_map([PRUNE_STEP as i64], read)?.collect::<Result<_, _>>()?)
 }
 
 /// How many rows a table has beyond `max`. Counting takes a while with many rows, so
