@@ -13,7 +13,7 @@
 
 mod connection;
 mod failure;
-mod gate;
+pub(crate) mod gate;
 mod http;
 mod incoming;
 mod listing;

@@ -49,6 +49,15 @@ pub use limits::Limits;
 pub use reflection::{DevConfig, DevTools, dev_log_layer, reflect};
 pub use server::{BoundServer, Server, serve};
 
+/// What the server of the developer tools does in the same way. Not for others: it
+/// changes without notice.
+#[doc(hidden)]
+pub mod inside {
+    pub use crate::reply::{TRACE_ID, error, error_with, json_response, stream_response};
+    pub use crate::request::{Refusal, check_media_type, read_body};
+    pub use crate::stall_guard::StallGuard;
+}
+
 /// The examples of the README, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

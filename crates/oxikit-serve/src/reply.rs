@@ -7,7 +7,8 @@ use oxikit_core::{OutgoingStatus, Payload, SpanId, Status, TraceId};
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) const TRACE_ID: HeaderName = HeaderName::from_static("x-genkit-trace-id");
+/// Where an answer names its trace.
+pub const TRACE_ID: HeaderName = HeaderName::from_static("x-genkit-trace-id");
 pub(crate) const SPAN_ID: HeaderName = HeaderName::from_static("x-genkit-span-id");
 pub(crate) const STREAM_ID: HeaderName = HeaderName::from_static("x-genkit-stream-id");
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -22,7 +23,7 @@ pub(crate) fn result(output: &Payload, guess: usize) -> Result<Response<Body>, S
 }
 
 /// The error body of the protocol, with the HTTP status of the code.
-pub(crate) fn error(status: &Status) -> Response<Body> {
+pub fn error(status: &Status) -> Response<Body> {
     let http =
         HttpStatus::from_u16(status.code().http()).unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR);
     let mut response = error_with(http, status);
@@ -37,7 +38,7 @@ pub(crate) fn error(status: &Status) -> Response<Body> {
 }
 
 /// The same with another HTTP status, such as 405 or 413, that no code maps to.
-pub(crate) fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
+pub fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
     /// The seed's members; official servers leave `code` out, clients ignore it.
     #[derive(Serialize)]
     struct ErrorBody {
@@ -64,7 +65,8 @@ pub(crate) fn name_run(response: &mut Response<Body>, (trace_id, span_id): (Trac
     headers.insert(SPAN_ID, hex(&span_id.to_string()));
 }
 
-pub(crate) fn json_response(http: HttpStatus, body: impl Into<Body>) -> Response<Body> {
+/// A body that is JSON.
+pub fn json_response(http: HttpStatus, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = http;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
@@ -72,7 +74,7 @@ pub(crate) fn json_response(http: HttpStatus, body: impl Into<Body>) -> Response
 }
 
 /// The head of a stream. Nobody on the way may keep or hold back what is sent.
-pub(crate) fn stream_response(body: Body) -> Response<Body> {
+pub fn stream_response(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 const MAX_RESERVE: usize = 256 * 1024;
 
 /// A refusal with the HTTP status it is told by.
-pub(crate) type Refusal = (HttpStatus, Status);
+pub type Refusal = (HttpStatus, Status);
 
 /// What is in the wrapper: absent is not the same as `null`.
 /// Read as it stands here for an action that takes a tree.
@@ -36,7 +36,7 @@ pub(crate) fn wants_stream(headers: &HeaderMap, uri: &Uri) -> bool {
 }
 
 /// Refuses a body that is not plain JSON, before it is read.
-pub(crate) fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
+pub fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let refuse =
         |why: String| Err((HttpStatus::UNSUPPORTED_MEDIA_TYPE, Status::invalid_argument(why)));
     let is_plain = |encoding: &HeaderValue| encoding.as_bytes().eq_ignore_ascii_case(b"identity");
@@ -65,11 +65,7 @@ pub(crate) fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Reads the whole body, within its size and time.
-pub(crate) async fn read_body(
-    headers: &HeaderMap,
-    body: Body,
-    limits: &Limits,
-) -> Result<Bytes, Refusal> {
+pub async fn read_body(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Refusal> {
     let announced =
         headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let announced: usize = announced.unwrap_or(0);

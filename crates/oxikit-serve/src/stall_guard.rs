@@ -11,7 +11,8 @@ use tokio::time::{Instant, Sleep, sleep};
 
 /// A connection that fails when nothing of what is written gets through for too
 /// long. The server then drops the answer, and with it the run behind it.
-pub(crate) struct StallGuard {
+#[derive(Debug)]
+pub struct StallGuard {
     inner: TcpStream,
     patience: Duration,
     /// Made at the first stall: most connections never have one.
@@ -20,7 +21,8 @@ pub(crate) struct StallGuard {
 }
 
 impl StallGuard {
-    pub(crate) fn new(inner: TcpStream, patience: Duration) -> Self {
+    /// Fails when nothing gets through for so long.
+    pub fn new(inner: TcpStream, patience: Duration) -> Self {
         Self { inner, patience, deadline: None, is_stalled: false }
     }
 

@@ -2,7 +2,7 @@
 
 mod discovery;
 mod hostile;
-mod kit;
+pub(crate) mod kit;
 mod recordings;
 mod registration;
 mod runs;

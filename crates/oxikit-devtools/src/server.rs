@@ -1,0 +1,190 @@
+//! The server of the developer tools: three doors on loopback, and what is behind
+//! them.
+//!
+//! Runtimes dial in at the first, send spans to the second, and tools call the
+//! third, the HTTP API. Each has a token of its own, made at each start.
+
+mod api;
+mod app;
+mod files;
+mod gate;
+mod listen;
+mod openapi;
+mod options;
+mod reply;
+mod routes;
+mod shared;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxikit_sql::TraceStore;
+use tokio_util::task::TaskTracker;
+
+use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
+pub use app::{AppControl, AppState, AppStatus};
+pub use files::ManagerFile;
+use gate::Gate;
+use listen::{Bound, Door, bind};
+pub use options::{DevServerOptions, PortChoice};
+#[doc(hidden)]
+pub use routes::route_table;
+use shared::Shared;
+
+/// Open requests get this long to end.
+const DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// The running server.
+#[derive(Debug)]
+pub struct DevServer {
+    shared: Arc<Shared>,
+    urls: Urls,
+    files: files::Files,
+    connections: TaskTracker,
+}
+
+/// Where the doors are. Each URL has its token in it: it opens everything behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Urls {
+    /// For a browser, `http://127.0.0.1:4000/#token=…`.
+    pub page: String,
+    /// For programs that take a URL as it is: `http://127.0.0.1:4000/k/…`, before
+    /// `/api`.
+    pub api: String,
+    /// For runtimes, `ws://127.0.0.1:3200/r/…`.
+    pub reflection: String,
+    /// For spans and logs, `http://127.0.0.1:4033/t/…`.
+    pub telemetry: String,
+}
+
+impl Urls {
+    /// The API without its token, `http://127.0.0.1:4000`.
+    pub fn base(&self) -> &str {
+        self.page.split("/#").next().unwrap_or(&self.page)
+    }
+}
+
+impl DevServer {
+    /// Opens the doors and the data of the project.
+    ///
+    /// # Errors
+    ///
+    /// If a port is not free, or the data folder cannot be used; the text says which.
+    pub async fn start(options: DevServerOptions) -> io::Result<Self> {
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let api = bind("API", options.host, &options.api_port).await?;
+        let reflection = bind("reflection", loopback, &options.reflection_port).await?;
+        let telemetry = bind("telemetry", loopback, &options.telemetry_port).await?;
+        let tokens = Tokens::random();
+        let urls = tokens.urls(&api, &reflection, &telemetry);
+        let data_dir = options.data_dir();
+        files::make_data_dir(&data_dir)?;
+        let traces = files::open_traces(&data_dir)?;
+        let runtimes = Runtimes::new(manager_options(&options, &reflection, &urls));
+        runtimes.discover(&options.root).map_err(|error| {
+            io::Error::other(error.message.unwrap_or_else(|| "runtimes cannot be called".into()))
+        })?;
+        let gate = Gate::new(&options, tokens.api.clone());
+        let shared = Arc::new(Shared::new(options, runtimes.clone(), traces));
+        let server = Self {
+            files: files::Files::write(&shared.options.root, &data_dir, &urls, &tokens.api)?,
+            shared,
+            urls,
+            connections: TaskTracker::new(),
+        };
+        let router = routes::router(server.shared.clone());
+        server.open(api, Door::gated(gate, router));
+        server.open(reflection, Door::runtimes(socket_route(runtimes, tokens.reflection)));
+        server.open(telemetry, Door::plain(axum::Router::new()));
+        Ok(server)
+    }
+
+    /// Where the doors are.
+    pub fn urls(&self) -> &Urls {
+        &self.urls
+    }
+
+    /// The variables that make a program a runtime of this server.
+    pub fn env(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("GENKIT_ENV", "dev".to_owned()),
+            ("GENKIT_TELEMETRY_SERVER", self.urls.telemetry.clone()),
+            ("GENKIT_REFLECTION_V2_SERVER", self.urls.reflection.clone()),
+            ("GENKIT_ENABLE_REALTIME_TELEMETRY", "true".to_owned()),
+        ]
+    }
+
+    /// The runtimes of the project.
+    pub fn runtimes(&self) -> &Runtimes {
+        &self.shared.runtimes
+    }
+
+    /// The traces of the project.
+    pub fn traces(&self) -> &TraceStore {
+        &self.shared.traces
+    }
+
+    /// From now on this application is shown, restarted and stopped.
+    pub fn set_app(&self, app: Arc<dyn AppControl>) {
+        self.shared.set_app(app);
+    }
+
+    /// Ready when somebody who may has asked the tools to end.
+    pub async fn quit_requested(&self) {
+        self.shared.quit.cancelled().await;
+    }
+
+    /// Closes the doors, ends all runs, and removes the files that name the doors.
+    pub async fn close(self) {
+        self.files.remove();
+        self.shared.closing.cancel();
+        self.connections.close();
+        self.shared.runtimes.shutdown().await;
+        if tokio::time::timeout(DRAIN_TIME, self.connections.wait()).await.is_err() {
+            tracing::warn!(open = self.connections.len(), "open requests are cut");
+        }
+    }
+
+    fn open(&self, bound: Bound, door: Door) {
+        for listener in bound.listeners {
+            let (closing, tracker) = (self.shared.closing.clone(), self.connections.clone());
+            self.connections.spawn(listen::listen(listener, door.clone(), closing, tracker));
+        }
+    }
+}
+
+/// What opens the doors.
+struct Tokens {
+    api: Token,
+    reflection: Token,
+    telemetry: Token,
+}
+
+impl Tokens {
+    fn random() -> Self {
+        Self { api: Token::random(), reflection: Token::random(), telemetry: Token::random() }
+    }
+
+    fn urls(&self, api: &Bound, reflection: &Bound, telemetry: &Bound) -> Urls {
+        let (base, token) = (api.url("http"), self.api.reveal());
+        Urls {
+            page: format!("{base}/#token={token}"),
+            api: format!("{base}/k/{token}"),
+            reflection: format!("{}/r/{}", reflection.url("ws"), self.reflection.reveal()),
+            telemetry: format!("{}/t/{}", telemetry.url("http"), self.telemetry.reveal()),
+        }
+    }
+}
+
+fn manager_options(options: &DevServerOptions, reflection: &Bound, urls: &Urls) -> ManagerOptions {
+    let manager = ManagerOptions::default()
+        .with_telemetry_url(&urls.telemetry)
+        .with_socket_url(reflection.url("ws"));
+    match options.project_name() {
+        Some(name) => manager.with_project_name(name),
+        None => manager,
+    }
+}

@@ -1,0 +1,4 @@
+//! The server of the developer tools, over HTTP.
+
+mod doors;
+mod kit;
