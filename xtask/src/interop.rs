@@ -120,9 +120,18 @@ pub(crate) fn is_incomplete(lines: &[String]) -> bool {
     lines.iter().any(|line| conformance::is_skipped(line))
 }
 
+/// Installs what the suites need while the machine does something else. What fails
+/// here is tried again, and told, by the suites.
+pub(crate) fn install_ahead() -> std::thread::JoinHandle<()> {
+    std::thread::spawn(|| {
+        _ = install_js();
+        _ = metadata::target_dir().and_then(|target| install_py(&target.join("interop")));
+    })
+}
+
 /// Installs the pinned packages, unless that has been done.
-fn install_js(places: &Places) -> Result<()> {
-    let dir = places.sources.join("js");
+fn install_js() -> Result<()> {
+    let dir = tools::root().join("interop");
     // npm writes this file when it is done.
     let done = dir.join("node_modules/.package-lock.json");
     if is_newer(&done, &dir.join("package-lock.json")) {
@@ -135,9 +144,9 @@ fn install_js(places: &Places) -> Result<()> {
 
 /// The same for Python, where all protocols need the same packages; answers the
 /// interpreter that has them.
-fn install_py(places: &Places) -> Result<PathBuf> {
-    let requirements = places.sources.join("../action-http/py/requirements.txt");
-    let venv = places.scratch.join("py");
+fn install_py(scratch: &Path) -> Result<PathBuf> {
+    let requirements = tools::root().join("interop/action-http/py/requirements.txt");
+    let venv = scratch.join("py");
     let (python, done) = (venv.join("bin/python"), venv.join("installed"));
     if is_newer(&done, &requirements) && python.exists() {
         return Ok(python);

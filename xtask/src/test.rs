@@ -89,9 +89,21 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let began = Instant::now();
     let mut lines = Vec::new();
     let mut broken_gate = None;
+    let is_wanted = |step: &Step| {
+        (names.is_empty() || names.contains(&step.name)) && !(is_quick && step.is_slow)
+    };
+    let mut packages = STEPS
+        .iter()
+        .any(|step| step.name == "interop" && is_wanted(step))
+        .then(interop::install_ahead);
     for step in &STEPS {
         if !names.is_empty() && !names.contains(&step.name) {
             continue;
+        }
+        if step.name == "interop"
+            && let Some(packages) = packages.take()
+        {
+            _ = packages.join();
         }
         let line = if let Some(gate) = broken_gate {
             Line::not_run(step.name, format!("`{gate}` failed"))

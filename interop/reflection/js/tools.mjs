@@ -9,8 +9,9 @@ import net from 'node:net';
 import path from 'node:path';
 
 const here = import.meta.dirname;
-const genkit = path.join(here, 'node_modules/genkit-cli/dist/bin/genkit.js');
-const { version } = JSON.parse(fs.readFileSync(path.join(here, 'node_modules/genkit-cli/package.json')));
+const packages = path.join(here, '../../node_modules');
+const genkit = path.join(packages, 'genkit-cli/dist/bin/genkit.js');
+const { version } = JSON.parse(fs.readFileSync(path.join(packages, 'genkit-cli/package.json')));
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -17,7 +17,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn js_client(places: &Places) -> Result<Score> {
-    install_js(places)?;
+    install_js()?;
     let app = our_app(places)?;
     let mut cases = Command::new("node");
     cases.arg("cases.mjs").arg(&app.url).current_dir(places.sources.join("js"));
@@ -25,7 +25,7 @@ fn js_client(places: &Places) -> Result<Score> {
 }
 
 fn py_client(places: &Places) -> Result<Score> {
-    let python = install_py(places)?;
+    let python = install_py(&places.scratch)?;
     let app = our_app(places)?;
     let mut cases = Command::new(python);
     cases.arg(places.sources.join("py/cases.py")).arg(&app.url);
@@ -33,7 +33,7 @@ fn py_client(places: &Places) -> Result<Score> {
 }
 
 fn our_client(places: &Places) -> Result<Score> {
-    install_js(places)?;
+    install_js()?;
     let mut express = Command::new("node");
     express.arg("express-app.cjs").current_dir(places.sources.join("js"));
     let app = places.start(&mut express, "express")?;

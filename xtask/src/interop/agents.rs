@@ -20,7 +20,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn js_client(places: &Places) -> Result<Score> {
-    install_js(places)?;
+    install_js()?;
     let app = our_app(places, None)?;
     let mut cases = Command::new("node");
     cases.arg("cases.mjs").arg(&app.url).current_dir(places.sources.join("js"));
@@ -28,7 +28,7 @@ fn js_client(places: &Places) -> Result<Score> {
 }
 
 fn py_client(places: &Places) -> Result<Score> {
-    let python = install_py(places)?;
+    let python = install_py(&places.scratch)?;
     let app = our_app(places, None)?;
     let mut cases = Command::new(python);
     cases.arg(places.sources.join("py/cases.py")).arg(&app.url);
@@ -36,7 +36,7 @@ fn py_client(places: &Places) -> Result<Score> {
 }
 
 fn our_client(places: &Places) -> Result<Score> {
-    install_js(places)?;
+    install_js()?;
     let app = official_app(places, None)?;
     let mut cases = Command::new(places.bins.join("oxikit-interop-agents-client"));
     places.score(cases.arg(&app.url), "our-client")
@@ -44,7 +44,7 @@ fn our_client(places: &Places) -> Result<Score> {
 
 /// Both servers keep their sessions in one directory.
 fn shared_files(places: &Places) -> Result<Score> {
-    install_js(places)?;
+    install_js()?;
     let files = places.scratch.join("agent-files");
     if files.exists() {
         fs::remove_dir_all(&files)?;

@@ -31,7 +31,7 @@ fn cli(places: &Places) -> Result<Score> {
 
 /// The programs take a folder to work in and the command that starts the application.
 fn cases(places: &Places, program: &[&str], name: &str) -> Result<Score> {
-    install_js(places)?;
+    install_js()?;
     let scratch = places.scratch.join(format!("reflection-{name}"));
     let mut node = Command::new("node");
     node.args(program).arg(scratch).args(app(places)).current_dir(places.sources.join("js"));
