@@ -1,4 +1,14 @@
 //! The developer tools, as a library: what the `oxikit` command is made of.
 
+#[cfg(unix)]
+mod app;
+#[cfg(unix)]
+pub mod cli;
+#[cfg(unix)]
+mod console;
+#[cfg(unix)]
+mod demo;
 pub mod manager;
+#[cfg(unix)]
+mod project;
 pub mod server;

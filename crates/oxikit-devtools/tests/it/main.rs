@@ -2,5 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(unix)]
+mod cli;
 mod manager;
 mod server;

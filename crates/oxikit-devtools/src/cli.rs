@@ -1,0 +1,100 @@
+//! The command line: `oxikit start`, which runs the tools, and the commands that
+//! call them.
+
+mod action;
+mod app;
+mod args;
+mod client;
+mod config;
+mod doctor;
+mod environment;
+mod failure;
+mod keyboard;
+mod output;
+mod settings;
+mod start;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::app::run_guard;
+use crate::demo::run_demo;
+use args::{Cli, Command};
+use client::Client;
+use failure::{Exit, Failure};
+use output::Output;
+
+/// Runs the command that the arguments of the process name.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Also how help is shown, which is no error. Who has stopped reading
+            // needs no help.
+            _ = error.print();
+            return Exit::from_usage(error.exit_code()).into();
+        }
+    };
+    let mut output = Output::new(cli.json);
+    match run(cli, &mut output) {
+        Ok(()) => Exit::Good.into(),
+        Err(failure) => failure.report(&mut output).into(),
+    }
+}
+
+fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
+    if matches!(cli.command, Command::Guard) {
+        run_guard();
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let done = runtime.block_on(dispatch(cli, output));
+    // A thread that reads the keyboard cannot be waited for.
+    runtime.shutdown_background();
+    done
+}
+
+async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
+    let place = Place::new(cli.project)?;
+    match cli.command {
+        Command::Start(args) => start::start(args, &place, output.is_json()).await,
+        Command::App(args) => app::run(args, &place.client()?, output).await,
+        Command::Runtimes => action::runtimes(&place.client()?, output).await,
+        Command::Env => environment::show(&place, output),
+        Command::Doctor => doctor::run(&place, output).await,
+        Command::Config(args) => config::run(args, &place, output),
+        Command::Completions { shell } => completions(shell, output),
+        Command::Guard => Ok(()),
+        Command::Demo => Ok(run_demo().await?),
+    }
+}
+
+/// The folder that the command was called for.
+#[derive(Debug)]
+struct Place(PathBuf);
+
+impl Place {
+    fn new(project: Option<PathBuf>) -> io::Result<Self> {
+        let here = std::env::current_dir()?;
+        Ok(Self(project.map_or_else(|| here.clone(), |project| here.join(project))))
+    }
+
+    /// The root of the project.
+    fn root(&self) -> PathBuf {
+        crate::project::root_of(&self.0)
+    }
+
+    /// A client of the tools that run for the project.
+    fn client(&self) -> Result<Client, Failure> {
+        Client::find(&self.0)
+    }
+}
+
+fn completions(shell: clap_complete::Shell, output: &mut Output) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "oxikit", &mut script);
+    output.text(&String::from_utf8_lossy(&script))
+}

@@ -1,0 +1,40 @@
+//! `oxikit app`: the application that `start` runs.
+
+use serde_json::{Value, json};
+
+use super::args::{AppArgs, AppCommand};
+use super::client::Client;
+use super::failure::Failure;
+use super::output::Output;
+
+pub(super) async fn run(
+    args: AppArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let status = match args.command {
+        AppCommand::Status => client.get("/app").await?,
+        AppCommand::Restart => client.post("/app/restart", &json!({})).await?,
+        AppCommand::Stop => client.post("/app/stop", &json!({})).await?,
+    };
+    if output.is_json() {
+        return output.value(&status);
+    }
+    output.line(describe(&status))?;
+    for line in status["lastLines"].as_array().into_iter().flatten() {
+        output.line(format!("  {}", line.as_str().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+/// How the application is, in a line.
+pub(super) fn describe(status: &Value) -> String {
+    let words: Vec<_> = status["command"].as_array().into_iter().flatten().collect();
+    let words: Vec<_> = words.into_iter().filter_map(Value::as_str).collect();
+    let command = words.join(" ");
+    match (status["pid"].as_u64(), status["exit"].as_str()) {
+        (Some(pid), _) => format!("`{command}` runs, process {pid}"),
+        (None, Some(exit)) => format!("`{command}` does not run: {exit}"),
+        (None, None) => format!("`{command}` does not run"),
+    }
+}

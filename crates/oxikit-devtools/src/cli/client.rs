@@ -1,0 +1,118 @@
+//! Calls the tools that run for the project.
+
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::failure::{Exit, Failure};
+use crate::project::{is_alive, manager_of};
+use crate::server::ManagerFile;
+
+/// Tools that live answer at once, even if what was asked for takes long.
+const CONNECT_TIME: Duration = Duration::from_secs(3);
+
+/// A client of the tools. The token is in no URL and no message.
+#[derive(Debug)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    manager: ManagerFile,
+}
+
+impl Client {
+    /// The tools that run for the project of this folder.
+    pub(super) fn find(dir: &Path) -> Result<Self, Failure> {
+        let (root, manager) = manager_of(dir).ok_or_else(|| {
+            Failure::nobody_there(format!(
+                "no tools run for {}: start them with `oxikit start` (or `oxikit start --demo`), or name the project with --project",
+                dir.display()
+            ))
+        })?;
+        if !is_alive(&manager) {
+            return Err(Failure::nobody_there(format!(
+                "the tools that ran for {} are gone (process {}): start them with `oxikit start`",
+                root.display(),
+                manager.pid
+            )));
+        }
+        Self::of(manager)
+    }
+
+    /// The tools of this file.
+    pub(super) fn of(manager: ManagerFile) -> Result<Self, Failure> {
+        // A proxy has no business on this machine.
+        let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME).build();
+        let http = http.map_err(|error| Failure::internal(error.to_string()))?;
+        Ok(Self { http, manager })
+    }
+
+    /// Reads.
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        read(self.send(self.request(Method::GET, path)).await?).await
+    }
+
+    /// Has an effect.
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        read(self.send(self.request(Method::POST, path).json(body)).await?).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}/api/v1{path}", self.manager.api_url);
+        self.http.request(method, url).bearer_auth(&self.manager.token)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let http = response.status();
+        let body = response.bytes().await.unwrap_or_default();
+        match serde_json::from_slice::<Refusal>(&body) {
+            Ok(refusal) => Err(refusal.into()),
+            Err(_) => Err(Failure::internal(format!("the tools answered {http}"))),
+        }
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        let ManagerFile { pid, api_url, .. } = &self.manager;
+        let reason =
+            if error.is_connect() { "nobody listens there" } else { "the connection broke" };
+        Failure::nobody_there(format!(
+            "the tools (process {pid}) do not answer at {api_url}: {reason}; start them with `oxikit start`"
+        ))
+    }
+}
+
+/// An error of the API.
+#[derive(Debug, Deserialize)]
+struct Refusal {
+    /// Such as `NOT_FOUND`.
+    status: Option<String>,
+    message: String,
+}
+
+impl From<Refusal> for Failure {
+    fn from(Refusal { status, message }: Refusal) -> Self {
+        let status = status.unwrap_or_else(|| "UNKNOWN".to_owned());
+        let exit = match status.as_str() {
+            "UNAVAILABLE" => Exit::NobodyThere,
+            _ => Exit::Failed,
+        };
+        Self::Told { exit, status, message }
+    }
+}
+
+async fn read(response: Response) -> Result<Value, Failure> {
+    let broken = |error: reqwest::Error| {
+        Failure::nobody_there(format!("the tools ended in the middle of their answer: {error}"))
+    };
+    let body = response.bytes().await.map_err(broken)?;
+    if body.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(&body)
+        .map_err(|error| Failure::internal(format!("the tools did not answer JSON: {error}")))
+}

@@ -1,0 +1,75 @@
+//! The versions of Node and Genkit in a JavaScript project.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::Finding;
+
+/// What Genkit needs.
+const NODE: u32 = 20;
+/// What dials tools by itself, as far as it was tried.
+const GENKIT: (u32, u32) = (1, 42);
+
+/// Nothing for other projects.
+pub(super) fn check(root: &Path) -> Vec<Finding> {
+    if !root.join("package.json").is_file() {
+        return Vec::new();
+    }
+    let node = Command::new("node").arg("--version").output();
+    let node = node.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let genkit = fs::read(root.join("node_modules/genkit/package.json")).ok();
+    let genkit = genkit.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let genkit = genkit.and_then(|package| package["version"].as_str().map(str::to_owned));
+    vec![judge_node(node.as_deref()), judge_genkit(genkit.as_deref())]
+}
+
+fn judge_node(version: Option<&str>) -> Finding {
+    let Some(version) = version else {
+        return Finding::bad("node", "it cannot be started", "install Node.js");
+    };
+    match parts(version) {
+        Some((major, _)) if major < NODE => {
+            Finding::bad("node", version, format!("Genkit needs {NODE} or newer"))
+        }
+        _ => Finding::good("node", version),
+    }
+}
+
+fn judge_genkit(version: Option<&str>) -> Finding {
+    let Some(version) = version else {
+        return Finding::bad("genkit", "it is not installed here", "run `npm install`");
+    };
+    match parts(version) {
+        Some(parts) if parts < GENKIT => Finding::suspicious(
+            "genkit",
+            version,
+            format!("{}.{} and newer were tried; update it", GENKIT.0, GENKIT.1),
+        ),
+        _ => Finding::good("genkit", version),
+    }
+}
+
+/// The first two numbers of a version.
+fn parts(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.trim_start_matches('v').split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Verdict;
+    use super::*;
+
+    #[test]
+    fn old_versions_are_noticed() {
+        assert_eq!(judge_node(None).verdict, Verdict::Bad);
+        assert_eq!(judge_node(Some("v18.19.1")).verdict, Verdict::Bad);
+        assert_eq!(judge_node(Some("v22.1.0")).verdict, Verdict::Good);
+        assert_eq!(judge_genkit(None).verdict, Verdict::Bad);
+        assert_eq!(judge_genkit(Some("1.9.0")).verdict, Verdict::Suspicious);
+        assert_eq!(judge_genkit(Some("1.42.0")).verdict, Verdict::Good);
+    }
+}

@@ -1,0 +1,83 @@
+//! What commands print: JSON for programs, or text for people, with colours on a
+//! terminal.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use owo_colors::OwoColorize;
+use serde::Serialize;
+
+use super::failure::Failure;
+
+/// The standard output of a command. A reader who leaves ends the command quietly.
+#[derive(Debug)]
+pub(super) struct Output {
+    is_json: bool,
+}
+
+impl Output {
+    pub(super) fn new(is_json: bool) -> Self {
+        Self { is_json }
+    }
+
+    /// Whether programs read it.
+    pub(super) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// A value on a line of its own.
+    pub(super) fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let mut line = serde_json::to_string(value).map_err(io::Error::other)?;
+        line.push('\n');
+        self.text(&line)
+    }
+
+    /// A line for people.
+    pub(super) fn line(&mut self, line: impl Display) -> Result<(), Failure> {
+        self.text(&format!("{line}\n"))
+    }
+
+    /// Text as it is. It is seen at once.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        let mut stdout = anstream::stdout();
+        stdout.write_all(text.as_bytes())?;
+        Ok(stdout.flush()?)
+    }
+
+    /// A remark beside the output, for people only.
+    pub(super) fn remark(&mut self, text: impl Display) {
+        // Nobody has to read it.
+        _ = writeln!(anstream::stderr(), "{}", text.dimmed());
+    }
+
+    /// What went wrong.
+    pub(super) fn error(&mut self, message: &str) {
+        _ = writeln!(anstream::stderr(), "{} {message}", "error:".red().bold());
+    }
+}
+
+/// Lines with columns of the same width. The first line is the heading.
+pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let lines = table(&[row(["id", "name"]), row(["longer", "x"]), row(["é", ""])]);
+        assert_eq!(lines, ["id      name", "longer  x", "é"]);
+    }
+}

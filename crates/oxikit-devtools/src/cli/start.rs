@@ -1,0 +1,242 @@
+//! `oxikit start`: the tools, and an application with them.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Notify, mpsc};
+
+use super::Place;
+use super::args::StartArgs;
+use super::client::Client;
+use super::failure::Failure;
+use super::keyboard::{self, Wish};
+use super::settings::Settings;
+use crate::app::{App, AppCommand, FileWatcher, Guard, watch_files};
+use crate::console::Console;
+use crate::demo::DEMO_COMMAND;
+use crate::manager::Preferred;
+use crate::project::{self, DATA_DIR};
+use crate::server::{AppControl, DevServer, ManagerFile};
+
+/// Runs until somebody ends it.
+pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Result<(), Failure> {
+    // From the first moment on, so that nobody is left behind.
+    let mut signals = Signals::new()?;
+    let root = place.root();
+    let settings = Settings::resolve(&args.settings, |name| std::env::var(name).ok(), &root)?;
+    let mut command = command(&args, &settings, &root)?;
+    refuse_second(&root).await?;
+    show_own_log();
+    let server = DevServer::start(settings.server_options(root.clone())).await;
+    let server = server.map_err(|error| Failure::nobody_there(error.to_string()))?;
+    let watcher = settings.watch.value.then(|| watch_files(&root)).transpose();
+    let watcher = watcher.map_err(|error| Failure::internal(error.to_string()))?;
+    let console = Console::start(command.name.clone(), is_json);
+    greet(&console, &server, &command, &args, &settings).await;
+
+    command.env = server.env();
+    let guard = Guard::start()?;
+    let (app, work) = App::start(command, console.clone(), guard);
+    server.set_app(Arc::new(app.clone()));
+    attend(&server, &app, &console, watcher, &mut signals).await;
+
+    console.say("ending").await;
+    tokio::select! {
+        () = end(app, server) => {
+            // It has said all it had to say.
+            _ = work.await;
+        }
+        // Who asks twice does not want to wait; the guard sees to the application.
+        () = signals.next() => {}
+    }
+    console.flush().await;
+    Ok(())
+}
+
+/// The application first: its last spans are still taken.
+async fn end(app: App, server: DevServer) {
+    app.end().await;
+    server.close().await;
+}
+
+/// What to start, where.
+fn command(args: &StartArgs, settings: &Settings, root: &Path) -> Result<AppCommand, Failure> {
+    let here = |name: String, words: Vec<OsString>, dir: PathBuf| AppCommand {
+        name,
+        words,
+        dir,
+        env: Vec::new(),
+    };
+    if args.demo {
+        let program = std::env::current_exe()?.into_os_string();
+        return Ok(here("demo".to_owned(), vec![program, DEMO_COMMAND.into()], root.to_owned()));
+    }
+    if let Some(program) = args.command.first() {
+        // As the shell would: where the user is.
+        let dir = std::env::current_dir()?;
+        return Ok(here(short_name(program), args.command.clone(), dir));
+    }
+    if let Some(words) = settings.command.value.as_ref().filter(|words| !words.is_empty()) {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        return Ok(here(short_name(&words[0]), words, root.to_owned()));
+    }
+    let detected = project::detect(root).map_err(Failure::usage)?;
+    let words = detected.words.into_iter().map(OsString::from).collect();
+    Ok(here(detected.name, words, root.to_owned()))
+}
+
+fn short_name(program: &OsString) -> String {
+    let name = Path::new(program).file_stem().unwrap_or(program);
+    name.to_string_lossy().into_owned()
+}
+
+/// Two tools for one project would hide each other.
+async fn refuse_second(root: &Path) -> Result<(), Failure> {
+    let Some(manager) = ManagerFile::read(&root.join(DATA_DIR)) else { return Ok(()) };
+    let (pid, url) = (manager.pid, manager.api_url.clone());
+    if project::is_alive(&manager) && Client::of(manager)?.get("/info").await.is_ok() {
+        return Err(Failure::nobody_there(format!(
+            "the tools run already for this project (process {pid}, {url}): end them first, or start the application beside them with `env $(oxikit env) <command>`"
+        )));
+    }
+    Ok(())
+}
+
+/// What the tools have to say about themselves goes to the standard error.
+fn show_own_log() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .without_time()
+        .log_internal_errors(false);
+    // A second one is not started.
+    _ = log.try_init();
+}
+
+async fn greet(
+    console: &Console,
+    server: &DevServer,
+    command: &AppCommand,
+    args: &StartArgs,
+    settings: &Settings,
+) {
+    let urls = server.urls();
+    // A log keeps what is written into it: only a terminal gets the token.
+    let page = if io::stdout().is_terminal() { &*urls.page } else { urls.base() };
+    console.say(format!("tools      {page}")).await;
+    console.say(format!("runtimes   {}", without_token(&urls.reflection))).await;
+    console.say(format!("telemetry  {}", without_token(&urls.telemetry))).await;
+    if !settings.host.value.is_loopback() {
+        let host = settings.host.value;
+        let warning = format!("others can reach the tools at {host}; the token keeps them out");
+        console.warn(warning).await;
+    }
+    if args.demo {
+        console.say("in another terminal: oxikit runtimes").await;
+        return;
+    }
+    let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
+    console.say(format!("starting   {}", words.join(" "))).await;
+}
+
+/// Up to the path that holds the token.
+fn without_token(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |scheme| scheme + 3);
+    url[host..].find('/').map_or(url, |path| &url[..host + path])
+}
+
+/// Does what it is asked to until it is asked to end.
+async fn attend(
+    server: &DevServer,
+    app: &App,
+    console: &Console,
+    mut watcher: Option<FileWatcher>,
+    signals: &mut Signals,
+) {
+    let (again, restarting) = restarter(app.clone());
+    let mut pid = app.pid();
+    let mut wishes = keyboard::wishes();
+    loop {
+        tokio::select! {
+            () = signals.next() => break,
+            () = server.quit_requested() => break,
+            changed = pid.changed() => {
+                if changed.is_err() {
+                    break;
+                }
+                let own = pid.borrow_and_update().map(Preferred::Process);
+                // One that is gone may come back under its old number.
+                if own.is_some() {
+                    server.runtimes().set_preferred(own);
+                }
+            }
+            Some(file) = changed_file(&mut watcher) => {
+                console.say(format!("{} changed", file.display())).await;
+                again.notify_one();
+            }
+            Some(wish) = next_wish(&mut wishes) => match wish {
+                Wish::Restart => again.notify_one(),
+                Wish::Quit => break,
+                Wish::Unclear => console.say("r restarts the application, q ends").await,
+            },
+        }
+    }
+    restarting.abort();
+}
+
+/// Restarts one at a time; what is asked for meanwhile is one restart more.
+fn restarter(app: App) -> (Arc<Notify>, tokio::task::JoinHandle<()>) {
+    let again = Arc::new(Notify::new());
+    let asked = again.clone();
+    let task = tokio::spawn(async move {
+        loop {
+            asked.notified().await;
+            // What went wrong was shown.
+            _ = app.restart().await;
+        }
+    });
+    (again, task)
+}
+
+async fn changed_file(watcher: &mut Option<FileWatcher>) -> Option<PathBuf> {
+    match watcher {
+        Some(watcher) => watcher.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_wish(wishes: &mut Option<mpsc::Receiver<Wish>>) -> Option<Wish> {
+    match wishes {
+        Some(wishes) => wishes.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The ways to ask a process to end.
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+        ]))
+    }
+
+    /// Ready when one has come. It is cancel safe.
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The application of `oxikit start --demo`: one of each kind, offline and without a
+//! key. It is written as an application would be.
+
+use oxikit::prelude::*;
+use oxikit::{EvalDataPoint, Evaluator, Score};
+use oxikit_sql::SqliteStore;
+
+/// The name of the hidden command that is the demo.
+pub(crate) const DEMO_COMMAND: &str = "__demo";
+/// Where the sessions of the demo's agent are kept, below the working directory.
+const SESSIONS: &str = ".oxikit/demo.db";
+
+/// Runs the demo until the tools end it.
+pub(crate) async fn run_demo() -> std::io::Result<()> {
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    define_flows(&ai);
+    let sessions = SqliteStore::open(SESSIONS).map_err(std::io::Error::other)?;
+    define_agent(&ai, sessions).map_err(std::io::Error::other)?;
+    oxikit_serve::reflect(&ai).await
+}
+
+/// The weather in a city, today.
+#[tool]
+async fn weather(
+    /// The city's name.
+    city: String,
+) -> Result<String> {
+    Ok(format!("18 degrees and light rain in {city}"))
+}
+
+/// What the model is to fill in.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Recipe {
+    /// What it is called.
+    title: String,
+    /// How long it takes.
+    minutes: u32,
+    ingredients: Vec<String>,
+}
+
+fn define_flows(ai: &Oxikit) {
+    ai.define_tool(weather());
+    ai.define_flow("hello", |name: String, ctx: Context, out: Emitter<String>| async move {
+        let mut answer = ctx.generate().prompt(format!("Say hello to {name}.")).stream();
+        while let Some(chunk) = answer.next().await {
+            out.send(chunk.to_text()).await?;
+        }
+        Ok(answer.finish().await?.text())
+    });
+    ai.define_flow("recipe", |dish: String, ctx: Context| async move {
+        ctx.generate().prompt(format!("A recipe for {dish}.")).output::<Recipe>().await?.output()
+    });
+    ai.define_flow("umbrella", |city: String, ctx: Context| async move {
+        let question = format!("Ask weather about \"{city}\".");
+        Ok(ctx.generate().prompt(question).tool(weather()).await?.text())
+    });
+    ai.define_flow("broken", |reason: String| async move {
+        Err::<String, _>(Status::failed_precondition(reason))
+    });
+    ai.define_evaluator(
+        Evaluator::builder("mentionsInput")
+            .display_name("Mentions the input")
+            .definition("Passes if the answer holds the words of the input.")
+            .handler(|case: EvalDataPoint| async move {
+                let output = case.output.map(|output| output.to_string()).unwrap_or_default();
+                let input = case.input.as_ref().and_then(Value::as_str).unwrap_or_default();
+                Ok(Score::passed_if(output.contains(input)))
+            }),
+    );
+}
+
+/// What the agent remembers of a guest.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+struct Order {
+    items: Vec<String>,
+}
+
+/// Puts something on the guest's order.
+#[tool]
+async fn order(
+    /// What to order.
+    item: String,
+    ctx: Context,
+) -> Result<String> {
+    let session = ctx.session().ok_or_else(|| Status::internal("only agents take orders"))?;
+    let count = session
+        .update(|order: &mut Order| {
+            order.items.push(item);
+            order.items.len()
+        })
+        .await?;
+    Ok(format!("{count} on the order now"))
+}
+
+fn define_agent(ai: &Oxikit, sessions: SqliteStore) -> Result<()> {
+    ai.define_prompt(
+        Prompt::builder("joke")
+            .description("A joke about something.")
+            .system("You tell short jokes.")
+            .prompt("A joke about {{topic}}, please."),
+    )?;
+    ai.define_agent(
+        Agent::builder("teashop")
+            .description("Takes orders in a tea shop; say: please order \"green tea\".")
+            .system("You take orders in a tea shop.")
+            .tool(order())
+            .state::<Order>()
+            .store(sessions),
+    )?;
+    Ok(())
+}

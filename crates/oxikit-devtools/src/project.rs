@@ -1,0 +1,176 @@
+//! Which project is meant, and how its application is started.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::server::ManagerFile;
+
+/// Files that make a folder the root of a project: those of the official tools, and
+/// Rust's.
+const ROOT_FILES: [&str; 9] = [
+    "Cargo.toml",
+    "package.json",
+    "go.mod",
+    "pyproject.toml",
+    "requirements.txt",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "pubspec.yaml",
+];
+
+/// The folder of the data in a project.
+pub(crate) const DATA_DIR: &str = ".oxikit";
+
+/// The nearest folder with the files of a project, else this one.
+pub(crate) fn root_of(dir: &Path) -> PathBuf {
+    let is_root = |dir: &&Path| ROOT_FILES.iter().any(|file| dir.join(file).is_file());
+    dir.ancestors().find(is_root).unwrap_or(dir).to_owned()
+}
+
+/// The nearest folder that tools run for, and where they are reached. They may have
+/// died since.
+pub(crate) fn manager_of(dir: &Path) -> Option<(PathBuf, ManagerFile)> {
+    dir.ancestors().find_map(|dir| {
+        let data_dir = dir.join(DATA_DIR);
+        // A file that somebody else has put there is no address to send secrets to.
+        if !is_ours(&data_dir) {
+            return None;
+        }
+        Some((dir.to_owned(), ManagerFile::read(&data_dir)?))
+    })
+}
+
+/// Whether the tools of this file still run.
+pub(crate) fn is_alive(manager: &ManagerFile) -> bool {
+    let pid = i32::try_from(manager.pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+fn is_ours(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).is_ok_and(|data| data.uid() == rustix::process::getuid().as_raw())
+}
+
+/// How an application is started when nobody says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Detected {
+    /// A short name for it.
+    pub(crate) name: String,
+    /// The program and its arguments.
+    pub(crate) words: Vec<String>,
+}
+
+/// How the application of this project is started, by the files it has.
+///
+/// # Errors
+///
+/// If that cannot be known; the text says what to do.
+pub(crate) fn detect(root: &Path) -> Result<Detected, String> {
+    let has = |file: &str| root.join(file).is_file();
+    let words = if has("Cargo.toml") {
+        vec!["cargo", "run"]
+    } else if has("package.json") {
+        node_command(root)?
+    } else if has("go.mod") {
+        vec!["go", "run", "."]
+    } else if has("pyproject.toml") || has("requirements.txt") {
+        python_command(root)?
+    } else {
+        return Err(format!(
+            "no project is known in {}: say what to start, `oxikit start -- <command>`, or try `oxikit start --demo`",
+            root.display()
+        ));
+    };
+    Ok(Detected { name: name_of(root), words: words.into_iter().map(str::to_owned).collect() })
+}
+
+/// The script for development, by the package manager that the lock file names.
+fn node_command(root: &Path) -> Result<Vec<&'static str>, String> {
+    let text = fs::read(root.join("package.json")).map_err(|error| error.to_string())?;
+    let package: Value = serde_json::from_slice(&text)
+        .map_err(|error| format!("package.json cannot be read: {error}"))?;
+    let script = ["genkit:dev", "dev", "start"]
+        .into_iter()
+        .find(|script| package["scripts"][script].is_string())
+        .ok_or("package.json has no script `dev` or `start`: add one, or say what to start, `oxikit start -- <command>`")?;
+    let manager = [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun")]
+        .into_iter()
+        .find(|(lock, _)| root.join(lock).is_file())
+        .map_or("npm", |(_, manager)| manager);
+    Ok(vec![manager, "run", script])
+}
+
+fn python_command(root: &Path) -> Result<Vec<&'static str>, String> {
+    let file = ["main.py", "app.py", "src/main.py"]
+        .into_iter()
+        .find(|file| root.join(file).is_file())
+        .ok_or(
+            "the Python project has no main.py: say what to start, `oxikit start -- <command>`",
+        )?;
+    Ok(match root.join("uv.lock").is_file() {
+        true => vec!["uv", "run", file],
+        false => vec!["python3", file],
+    })
+}
+
+fn name_of(root: &Path) -> String {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    root.file_name().map_or_else(|| "app".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A project with these files, and what is started in it.
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: Result<&[&str], &str>) {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        match (detect(dir.path()), expected) {
+            (Ok(found), Ok(words)) => assert_eq!(found.words, words),
+            (Err(found), Err(text)) => assert!(found.contains(text), "{found}"),
+            (found, _) => panic!("{found:?} instead of {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_project_is_started_by_the_files_it_has() {
+        check(&[("Cargo.toml", "")], Ok(&["cargo", "run"]));
+        check(&[("Cargo.toml", ""), ("package.json", "{}")], Ok(&["cargo", "run"]));
+        let dev = r#"{"scripts":{"dev":"tsx","start":"node"}}"#;
+        check(&[("package.json", dev)], Ok(&["npm", "run", "dev"]));
+        check(&[("package.json", dev), ("pnpm-lock.yaml", "")], Ok(&["pnpm", "run", "dev"]));
+        check(&[("package.json", dev), ("yarn.lock", "")], Ok(&["yarn", "run", "dev"]));
+        let start = r#"{"scripts":{"start":"node"}}"#;
+        check(&[("package.json", start)], Ok(&["npm", "run", "start"]));
+        let genkit = r#"{"scripts":{"genkit:dev":"x","dev":"y"}}"#;
+        check(&[("package.json", genkit)], Ok(&["npm", "run", "genkit:dev"]));
+        check(&[("package.json", "{}")], Err("no script"));
+        check(&[("package.json", "{")], Err("cannot be read"));
+        check(&[("go.mod", "")], Ok(&["go", "run", "."]));
+        let python = [("pyproject.toml", ""), ("main.py", "")];
+        check(&python, Ok(&["python3", "main.py"]));
+        check(&[python[0], python[1], ("uv.lock", "")], Ok(&["uv", "run", "main.py"]));
+        check(&[("requirements.txt", ""), ("src/main.py", "")], Ok(&["python3", "src/main.py"]));
+        check(&[("pyproject.toml", "")], Err("no main.py"));
+        check(&[("README.md", "")], Err("--demo"));
+    }
+
+    #[test]
+    fn the_root_is_the_nearest_folder_with_a_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inner, deep) = (dir.path().join("inner"), dir.path().join("inner/src/deep"));
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(inner.join("go.mod"), "").unwrap();
+        assert_eq!(root_of(&deep), inner);
+        assert_eq!(root_of(&inner), inner);
+    }
+}

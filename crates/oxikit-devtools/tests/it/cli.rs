@@ -1,0 +1,6 @@
+//! The `oxikit` command, as a process of its own.
+
+mod kit;
+mod start;
+mod usage;
+mod watch;

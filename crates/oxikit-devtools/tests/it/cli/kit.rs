@@ -1,0 +1,219 @@
+//! Starts the command, reads its lines, and waits with a limit.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Nothing takes this long on a machine that works.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The command, without what this shell has set.
+pub(crate) fn oxikit(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxikit"));
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if ["GENKIT_", "OXIKIT_", "OTEL_", "RUST_LOG"].iter().any(|start| name.starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(dir).stdin(Stdio::null());
+    command
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// The lines of the output, each JSON.
+    #[track_caller]
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
+        let parse = |line: &str| match serde_json::from_str(line) {
+            Ok(value) => value,
+            Err(error) => panic!("{error}: {line:?} of {self:?}"),
+        };
+        self.stdout.lines().map(parse).collect()
+    }
+
+    /// The output, one JSON value.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        let mut lines = self.json_lines();
+        assert_eq!(lines.len(), 1, "{self:?}");
+        lines.remove(0)
+    }
+}
+
+/// Runs a command to its end.
+#[track_caller]
+pub(crate) fn run(dir: &Path, words: &[&str]) -> Ended {
+    run_with(oxikit(dir).args(words))
+}
+
+#[track_caller]
+pub(crate) fn run_with(command: &mut Command) -> Ended {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (stdout, stderr) = (all_of(child.stdout.take()), all_of(child.stderr.take()));
+    let status = ended(&mut child, PATIENCE).expect("the command hangs");
+    Ended {
+        code: status.code().expect("the command was killed"),
+        stdout: stdout.recv_timeout(PATIENCE).unwrap(),
+        stderr: stderr.recv_timeout(PATIENCE).unwrap(),
+    }
+}
+
+fn all_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (tx, rx) = channel();
+    let mut pipe = pipe.unwrap();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).unwrap();
+        _ = tx.send(text);
+    });
+    rx
+}
+
+/// How a process ended, if it did within the time.
+pub(crate) fn ended(child: &mut Child, within: Duration) -> Option<ExitStatus> {
+    let mut status = None;
+    until(within, || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    status
+}
+
+/// Waits until something holds; whether it did within the time.
+pub(crate) fn until(within: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + within;
+    while !holds() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// Whether a process lives. One that nobody has waited for does not.
+pub(crate) fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// A running `oxikit start`, killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    dir: PathBuf,
+    lines: Receiver<String>,
+    /// All lines that were read.
+    pub(crate) seen: Vec<String>,
+}
+
+impl Started {
+    /// Starts on free ports.
+    pub(crate) fn new(dir: &Path, words: &[&str]) -> Self {
+        Self::with_stdin(dir, words, Stdio::null())
+    }
+
+    pub(crate) fn with_stdin(dir: &Path, words: &[&str], stdin: Stdio) -> Self {
+        let ports = ["--port=0", "--reflection-port=0", "--telemetry-port=0"];
+        let mut command = oxikit(dir);
+        command.arg("start").args(ports).args(words).stdin(stdin);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (tx, lines) = channel();
+        let pipes: [Box<dyn Read + Send>; 2] =
+            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        for pipe in pipes {
+            let tx = tx.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                    _ = tx.send(line);
+                }
+            });
+        }
+        Self { child, dir: dir.to_owned(), lines, seen: Vec::new() }
+    }
+
+    /// An application that is a script for `sh`.
+    pub(crate) fn script(dir: &Path, script: &str) -> Self {
+        Self::new(dir, &["--", "sh", "-c", script])
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line with this text.
+    #[track_caller]
+    pub(crate) fn line(&mut self, text: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(line) = self.lines.recv_timeout(left) else {
+                panic!("no line with {text:?} after {:#?}", self.seen);
+            };
+            self.seen.push(line.clone());
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// The number behind this text, in the next line that has it.
+    #[track_caller]
+    pub(crate) fn number(&mut self, text: &str) -> u32 {
+        let line = self.line(text);
+        line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid() as i32).unwrap(), signal).unwrap();
+    }
+
+    /// How it ended, and all its other lines.
+    #[track_caller]
+    pub(crate) fn end(&mut self, within: Duration) -> ExitStatus {
+        let status = ended(&mut self.child, within).expect("the tools go on");
+        self.seen.extend(self.lines.iter());
+        status
+    }
+
+    /// Runs another command for the same project.
+    #[track_caller]
+    pub(crate) fn run(&self, words: &[&str]) -> Ended {
+        run(&self.dir, words)
+    }
+
+    /// What the tools say of the application.
+    #[track_caller]
+    pub(crate) fn app(&self) -> Value {
+        self.run(&["app", "status", "--json"]).json()
+    }
+
+    /// Where the tools are, with their token.
+    pub(crate) fn manager_file(&self) -> Value {
+        let path = self.dir.join(".oxikit/manager.json");
+        serde_json::from_reader(File::open(path).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // The guard ends the application.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}

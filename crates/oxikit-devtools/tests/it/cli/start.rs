@@ -1,0 +1,247 @@
+//! `oxikit start`: an application that lives, dies, and is started again.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::json;
+
+use super::kit::{Started, lives, run, until};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// Tells its process and that of its child, and stays.
+const FAMILY: &str = "sleep 600 & echo child $!; echo parent $$; wait";
+
+/// Starts the family; the processes of the child and the parent.
+fn family(dir: &Path, before: &str) -> (Started, [u32; 2]) {
+    let mut started = Started::script(dir, &format!("{before} {FAMILY}"));
+    let pids = [started.number("| child "), started.number("| parent ")];
+    assert!(pids.iter().all(|pid| lives(*pid)));
+    (started, pids)
+}
+
+#[test]
+fn lines_have_the_prefix_of_their_process_and_no_colours() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut started = Started::script(dir.path(), "echo out; echo err >&2; sleep 600");
+    started.line("sh     | out");
+    if !started.seen.iter().any(|line| line == "sh     | err") {
+        started.line("sh     | err");
+    }
+    started.signal(Signal::TERM);
+    assert_eq!(started.end(3 * SECOND).code(), Some(0));
+    let lines = &started.seen;
+    assert!(lines.iter().all(|line| line.starts_with("sh     |") || line.starts_with("oxikit |")));
+    assert_eq!(lines.iter().filter(|line| line.contains("tools      http://")).count(), 1);
+    assert!(!lines.concat().contains('\u{1b}'));
+}
+
+#[test]
+fn as_json_each_line_is_an_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut started =
+        Started::new(dir.path(), &["--json", "--", "sh", "-c", "echo out; sleep 600"]);
+    let line = started.line("\"sh\"");
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(line, json!({"process": "sh", "stream": "stdout", "line": "out"}));
+}
+
+#[test]
+fn an_application_that_dies_is_told_of_and_started_again_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let script =
+        "if [ -e again ]; then echo back; sleep 600; fi; touch again; echo one; echo two; exit 3";
+    let mut started = Started::script(dir.path(), script);
+    started.line("sh ended (exit status: 3); its last lines:");
+    assert_eq!(started.line("one"), "oxikit |   one");
+    assert_eq!(started.line("two"), "oxikit |   two");
+
+    let app = started.app();
+    assert_eq!(app["state"], "stopped");
+    assert_eq!(app["exit"], "exit status: 3");
+    assert_eq!(app["lastLines"], json!(["one", "two"]));
+
+    let asked = Instant::now();
+    let app = started.run(&["app", "restart", "--json"]).json();
+    started.line("sh     | back");
+    assert!(asked.elapsed() < SECOND, "{:?}", asked.elapsed());
+    assert_eq!((&app["state"], &app["restarts"]), (&json!("running"), &json!(1)));
+
+    assert_eq!(started.run(&["app", "stop"]).code, 0);
+    assert_eq!(started.app()["state"], "stopped");
+    assert!(started.child.try_wait().unwrap().is_none(), "the tools stay");
+}
+
+#[test]
+fn an_application_that_cannot_be_started_is_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut started = Started::new(dir.path(), &["--", "./not-there"]);
+    started.line("`./not-there` cannot be started");
+    let restart = started.run(&["app", "restart"]);
+    assert_eq!(restart.code, 1);
+    assert!(restart.stderr.contains("`./not-there` cannot be started"), "{restart:?}");
+}
+
+#[test]
+fn a_restart_ends_all_that_was_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut started, former) = family(dir.path(), "");
+    assert_eq!(started.run(&["app", "restart"]).code, 0);
+    let now = [started.number("| child "), started.number("| parent ")];
+    assert!(!former.iter().any(|pid| lives(*pid)));
+    assert!(now.iter().all(|pid| lives(*pid)));
+}
+
+#[test]
+fn whatever_asks_the_tools_to_end_ends_the_application() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut started, pids) = family(dir.path(), "");
+        started.signal(signal);
+        assert!(until(SECOND, || !pids.iter().any(|pid| lives(*pid))), "{signal:?}");
+        assert_eq!(started.end(3 * SECOND).code(), Some(0), "{signal:?}");
+        assert!(!dir.path().join(".oxikit/manager.json").exists());
+    }
+}
+
+#[test]
+fn when_the_tools_are_killed_the_application_ends_within_a_second() {
+    // Also one that does not want to.
+    for before in ["", "trap '' TERM;"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut started, pids) = family(dir.path(), before);
+        started.child.kill().unwrap();
+        assert!(until(SECOND, || !pids.iter().any(|pid| lives(*pid))), "{before}");
+    }
+}
+
+#[test]
+fn an_application_that_does_not_end_is_killed_after_three_seconds() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut started, pids) = family(dir.path(), "trap '' TERM;");
+    started.signal(Signal::TERM);
+    let asked = Instant::now();
+    assert_eq!(started.end(6 * SECOND).code(), Some(0));
+    assert!(asked.elapsed() > 2 * SECOND, "{:?}", asked.elapsed());
+    assert!(!pids.iter().any(|pid| lives(*pid)));
+}
+
+#[test]
+fn who_asks_twice_does_not_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut started, pids) = family(dir.path(), "trap '' TERM;");
+    started.signal(Signal::INT);
+    started.line("ending");
+    started.signal(Signal::INT);
+    assert_eq!(started.end(SECOND).code(), Some(0));
+    assert!(until(SECOND, || !pids.iter().any(|pid| lives(*pid))));
+}
+
+#[test]
+fn keys_on_a_terminal_restart_and_quit() {
+    let dir = tempfile::tempdir().unwrap();
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let stdin = Stdio::from(File::open(name).unwrap());
+    let script = ["--", "sh", "-c", "echo parent $$; sleep 600"];
+    let mut started = Started::with_stdin(dir.path(), &script, stdin);
+    let former = started.number("| parent ");
+    rustix::io::write(&master, b"r\n").unwrap();
+    let now = started.number("| parent ");
+    assert!(!lives(former) && lives(now));
+    rustix::io::write(&master, b"what\n").unwrap();
+    started.line("r restarts the application, q ends");
+    rustix::io::write(&master, b"q\n").unwrap();
+    assert_eq!(started.end(3 * SECOND).code(), Some(0));
+    assert!(!lives(now));
+}
+
+#[test]
+fn the_command_of_the_settings_is_started() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(".oxikit")).unwrap();
+    let settings = "command = [\"sh\", \"-c\", \"echo by the file; sleep 600\"]\n";
+    fs::write(dir.path().join(".oxikit/config.toml"), settings).unwrap();
+    Started::new(dir.path(), &[]).line("sh     | by the file");
+}
+
+#[test]
+fn an_application_finds_the_tools_in_its_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "echo env $GENKIT_ENV $GENKIT_ENABLE_REALTIME_TELEMETRY; \
+        case \"$GENKIT_REFLECTION_V2_SERVER $GENKIT_TELEMETRY_SERVER\" in \
+        ws://127.0.0.1:*/r/*http://127.0.0.1:*/t/*) echo urls good;; esac; sleep 600";
+    let mut started = Started::script(dir.path(), script);
+    started.line("env dev true");
+    started.line("urls good");
+}
+
+#[test]
+fn a_second_start_for_a_project_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut started = Started::script(dir.path(), "echo ready; sleep 600");
+    started.line("ready");
+    let second = run(dir.path(), &["start", "--port=0", "--", "true"]);
+    assert_eq!(second.code, 3);
+    assert!(second.stderr.contains("run already"), "{second:?}");
+}
+
+#[test]
+fn what_the_tools_write_is_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let mut started = Started::script(dir.path(), "echo ready; sleep 600");
+    started.line("ready");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let data = dir.path().join(".oxikit");
+    assert_eq!(mode(&data), 0o700);
+    for entry in fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}
+
+#[test]
+fn tokens_are_in_no_output_and_no_arguments() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut started = Started::script(dir.path(), "echo parent $$; sleep 600");
+    let app = started.number("| parent ");
+    let file = started.manager_file();
+    let after = |member: &str, mark: &str| {
+        file[member].as_str().unwrap().rsplit_once(mark).unwrap().1.to_owned()
+    };
+    let tokens = [
+        file["token"].as_str().unwrap().to_owned(),
+        after("reflectionUrl", "/r/"),
+        after("telemetryUrl", "/t/"),
+    ];
+    let mut texts = Vec::new();
+    for words in [
+        &["app", "status"][..],
+        &["runtimes"],
+        &["runtimes", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["config", "show", "--origin"],
+    ] {
+        let ended = started.run(words);
+        texts.extend([ended.stdout, ended.stderr]);
+    }
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        // Others come and go.
+        texts.push(fs::read_to_string(process.path().join("cmdline")).unwrap_or_default());
+    }
+    assert!(lives(app));
+    started.signal(Signal::TERM);
+    started.end(3 * SECOND);
+    texts.extend(started.seen.iter().cloned());
+    for token in tokens {
+        assert!(token.len() >= 32);
+        assert!(!texts.iter().any(|text| text.contains(&token)));
+    }
+}

@@ -1,0 +1,100 @@
+//! Commands without tools: help, settings, and what goes wrong.
+
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::kit::{PATIENCE, ended, oxikit, run, run_with};
+
+#[test]
+fn help_names_every_command_and_shows_examples() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = run(dir.path(), &["--help"]);
+    assert_eq!(help.code, 0);
+    for command in ["start", "app", "runtimes", "env", "doctor", "config", "completions"] {
+        assert!(help.stdout.contains(&format!("\n  {command} ")), "{command}: {}", help.stdout);
+        let own = run(dir.path(), &[command, "--help"]);
+        assert_eq!((own.code, own.stderr.as_str()), (0, ""), "{command}");
+    }
+    assert!(help.stdout.contains("oxikit start --demo"));
+    assert!(!help.stdout.contains("__"), "hidden commands are hidden");
+    let completions = run(dir.path(), &["completions", "bash"]);
+    assert!(completions.stdout.contains("complete -F _oxikit"));
+}
+
+#[test]
+fn wrong_usage_is_2_and_nobody_there_is_3() {
+    let dir = tempfile::tempdir().unwrap();
+    let check = |words: &[&str], code: i32, text: &str| {
+        let ended = run(dir.path(), words);
+        assert_eq!(ended.code, code, "{words:?}: {ended:?}");
+        assert!(ended.stderr.contains(text), "{words:?}: {ended:?}");
+        assert_eq!(ended.stdout, "", "{words:?}");
+    };
+    check(&[], 2, "Usage");
+    check(&["fly"], 2, "unrecognized");
+    check(&["start", "--port", "many"], 2, "--port");
+    check(&["start", "--demo", "--", "true"], 2, "--demo");
+    check(&["start"], 2, "oxikit start --demo");
+    for words in [&["runtimes"][..], &["app", "status"], &["env"]] {
+        check(words, 3, "oxikit start");
+    }
+    let as_json = run(dir.path(), &["runtimes", "--json"]);
+    assert_eq!(as_json.json()["error"]["status"], "UNAVAILABLE");
+    assert_eq!((as_json.code, as_json.stderr.as_str()), (3, ""));
+}
+
+#[test]
+fn a_file_of_tools_that_have_died_is_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(".oxikit")).unwrap();
+    let file = json!({
+        "pid": i32::MAX, "version": "0.1.0", "startedAt": "", "apiUrl": "http://127.0.0.1:1",
+        "token": "x", "reflectionUrl": "", "telemetryUrl": "",
+    });
+    fs::write(dir.path().join(".oxikit/manager.json"), file.to_string()).unwrap();
+    let ended = run(dir.path(), &["runtimes"]);
+    assert_eq!(ended.code, 3);
+    assert!(ended.stderr.contains("are gone"), "{ended:?}");
+    let findings = run(dir.path(), &["doctor", "--json"]).json();
+    let tools = findings.as_array().unwrap().iter().find(|finding| finding["check"] == "tools");
+    assert_eq!(tools.unwrap()["verdict"], "bad");
+}
+
+#[test]
+fn settings_say_where_they_come_from() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(".oxikit")).unwrap();
+    fs::write(dir.path().join(".oxikit/config.toml"), "watch = true\n").unwrap();
+    let mut command = oxikit(dir.path());
+    command.env("OXIKIT_HOST", "127.0.0.2");
+    command.args(["config", "show", "--origin", "--json", "--port", "7"]);
+    let settings = run_with(&mut command).json();
+    assert_eq!(settings["watch"], json!({"value": true, "origin": "file .oxikit/config.toml"}));
+    assert_eq!(settings["host"], json!({"value": "127.0.0.2", "origin": "env OXIKIT_HOST"}));
+    assert_eq!(settings["port"], json!({"value": 7, "origin": "flag"}));
+    assert_eq!(settings["command"], json!({"value": null, "origin": "default"}));
+
+    fs::write(dir.path().join(".oxikit/config.toml"), "wotch = true\n").unwrap();
+    let ended = run(dir.path(), &["config", "show"]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("wotch"), "{ended:?}");
+}
+
+#[test]
+fn a_reader_who_leaves_is_no_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in [&["completions", "zsh"][..], &["--help"], &["config", "show"]] {
+        let mut command = oxikit(dir.path());
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut child = command.args(words).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        drop(command);
+        let status = ended(&mut child, PATIENCE).unwrap();
+        assert_eq!(status.code(), Some(0), "{words:?}");
+        let mut stderr = String::new();
+        std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut stderr).unwrap();
+        assert_eq!(stderr, "", "{words:?}");
+    }
+}
