@@ -4,11 +4,13 @@ mod chart;
 mod goals;
 mod http;
 mod peers;
+mod reflection;
 mod report;
 mod runner;
 mod scenario;
 mod sessions;
 mod stores;
+mod traced;
 
 use anyhow::{Result, bail};
 
@@ -21,8 +23,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Some((suite, scenarios)) if suite == "core" => core(scenarios),
         Some((suite, options)) if suite == "http" => runner::run(&http::SUITE, options),
         Some((suite, options)) if suite == "sessions" => runner::run(&sessions::SUITE, options),
+        Some((suite, options)) if suite == "reflection" => runner::run(&reflection::SUITE, options),
         Some((suite, _)) => {
-            bail!("there is no benchmark suite `{suite}`; there are `core`, `http`, `sessions`")
+            let suites = "`core`, `http`, `sessions`, `reflection`";
+            bail!("there is no benchmark suite `{suite}`; there are {suites}")
         }
     }
 }

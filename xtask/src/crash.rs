@@ -9,12 +9,13 @@ mod programs;
 mod reflection;
 mod writers;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::services::{self, Postgres};
 use crate::tools;
+pub(crate) use programs::Process;
 use programs::Programs;
 
 /// A run prints its seed; this takes it back.
@@ -105,6 +106,16 @@ fn sessions(options: &[String]) -> Result<Vec<String>> {
         bail!("{}; the seed is {seed}", lines.join(", "));
     }
     Ok(lines)
+}
+
+/// A manager of applications that asks them for nothing; it says so when one registers.
+pub(crate) fn idle_manager(port: u16, limit: Duration) -> Result<Process> {
+    let programs = Programs::build("manager")?;
+    let mut command = programs.command("manager")?;
+    command.args(["--process", "1", "--runs", "0", "--port", &port.to_string()]);
+    let manager = Process::start(command.arg("--log").arg(programs.path("manager.notes")))?;
+    manager.line(limit).context("the manager does not listen")?;
+    Ok(manager)
 }
 
 /// Whether a store could not be tried here.

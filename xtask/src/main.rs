@@ -44,6 +44,9 @@ The chores of this repository.
         The servers, beside a Rust floor, Genkit JS and Genkit Python. --long adds
         10,000 idle streams and a million requests; --docs writes docs/benchmarks.md
         and its picture.
+  cargo xtask bench reflection [--rounds N | --replay FILE] [--quick] [--docs] [scenario…]
+        A server that is connected with the developer tools and tells them of every call,
+        beside itself without them.
   cargo xtask postgres [command…]
         A PostgreSQL server for tests: with a command while that runs, its address in
         OXIKIT_TEST_POSTGRES; else until standard input ends, where it is told to

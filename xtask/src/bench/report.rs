@@ -25,7 +25,8 @@ pub(super) struct Samples {
 
 impl Samples {
     pub(super) fn add(&mut self, figures: &'static [Figure], peer: Peer, line: &Value) {
-        for figure in figures {
+        let is_ours = peer == Peer::Oxikit;
+        for figure in figures.iter().filter(|figure| is_ours || !figure.is_ours) {
             let key = (figure.name, peer);
             match line[figure.field].as_f64() {
                 Some(value) => self.values.entry(key).or_default().push(value),
@@ -282,6 +283,7 @@ mod tests {
         must: Goal::of_floor(70.0).and_times_js(14.0),
         aim: Goal::NONE,
         title: None,
+        is_ours: false,
     }];
 
     #[test]

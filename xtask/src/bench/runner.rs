@@ -1,6 +1,7 @@
 //! Runs a suite: all peers in turns, with the same requests.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,8 +13,9 @@ use super::peers::{self, Peer, Server};
 use super::report::{Report, Samples};
 use super::scenario::{Body, How, Scenario, Suite};
 use super::stores::{Kept, Stores};
+use super::traced::{self, Traced};
 use crate::tools;
-use Peer::{Floor, GenkitJs, GenkitPython};
+use Peer::{Floor, GenkitJs, GenkitPython, Oxikit};
 
 /// What was asked for on the command line.
 struct Options {
@@ -133,6 +135,8 @@ struct Bench {
     is_quick: bool,
     /// Started when the first scenario asks for it.
     stores: Stores,
+    /// By what they log.
+    traced: HashMap<&'static str, Traced>,
 }
 
 impl Bench {
@@ -146,6 +150,7 @@ impl Bench {
             lines: std::fs::File::create(lines)?,
             is_quick: options.is_quick,
             stores: Stores::default(),
+            traced: HashMap::new(),
         };
         let takes_part = |peer: &Peer| {
             let mut counts = scenarios.iter().flat_map(|scenario| scenario.counts);
@@ -168,7 +173,7 @@ impl Bench {
 
     fn round(&mut self, scenario: &'static Scenario, round: usize) -> Result<()> {
         // What starts a server of its own needs no warming up.
-        if round == 0 && !matches!(scenario.how, How::Standing) {
+        if round == 0 && !matches!(scenario.how, How::Standing | How::Traced { .. }) {
             return Ok(());
         }
         if round > 1 && scenario.is_long {
@@ -177,7 +182,18 @@ impl Bench {
         for (peer, count) in scenario.counts {
             let Some(server) = self.servers.get(peer) else { continue };
             let count = if self.is_quick { (count / 5).max(1) } else { *count };
-            let answer = measure(scenario, *peer, count, server, &mut self.stores);
+            let answer = match scenario.how {
+                How::Traced { log, .. } if *peer == Oxikit => {
+                    let traced = match self.traced.entry(log) {
+                        Entry::Occupied(traced) => traced.into_mut(),
+                        Entry::Vacant(place) => place.insert(Traced::start(log)?),
+                    };
+                    traced.measure(server, |server| {
+                        measure(scenario, *peer, count, server, &mut Stores::default())
+                    })
+                }
+                _ => measure(scenario, *peer, count, server, &mut self.stores),
+            };
             let mut line = answer.unwrap_or_else(|error| json!({"failed": format!("{error:#}")}));
             if round > 0 {
                 self.samples.add(scenario.figures, *peer, &line);
@@ -216,6 +232,11 @@ fn measure(
         How::Standing => {
             aim(standing.port);
             load.args(["--pid", &standing.pid()]);
+            None
+        }
+        How::Traced { rate, .. } => {
+            aim(standing.port);
+            load.args(["--pid", &standing.pid()]).args(traced::options(rate));
             None
         }
         How::Fresh(seconds) => {
@@ -260,11 +281,11 @@ fn answer(load: &mut Command) -> Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{http, sessions};
+    use crate::bench::{http, reflection, sessions};
 
     #[test]
     fn figures_have_names_of_their_own() {
-        for suite in [&http::SUITE, &sessions::SUITE] {
+        for suite in [&http::SUITE, &sessions::SUITE, &reflection::SUITE] {
             let figures = suite.scenarios.iter().flat_map(|scenario| scenario.figures);
             let mut names: Vec<_> = figures.map(|figure| figure.name).collect();
             let count = names.len();

@@ -35,6 +35,13 @@ pub(super) enum How {
     Store(&'static str),
     /// The same with so many sessions in it.
     Sessions(&'static str, u32),
+    /// As standing, and ours beside itself under the developer tools.
+    Traced {
+        /// Requests a second; `0` is as many as can be.
+        rate: &'static str,
+        /// What is logged: `RUST_LOG`.
+        log: &'static str,
+    },
 }
 
 pub(super) enum Body {
@@ -54,11 +61,13 @@ pub(super) struct Figure {
     pub(super) aim: Goal,
     /// How the picture calls it, if it is drawn.
     pub(super) title: Option<&'static str>,
+    /// Whether only our own answers have it.
+    pub(super) is_ours: bool,
 }
 
 impl Figure {
     pub(super) const fn new(name: &'static str, field: &'static str, unit: &'static str) -> Self {
-        Self { name, field, unit, must: Goal::NONE, aim: Goal::NONE, title: None }
+        Self { name, field, unit, must: Goal::NONE, aim: Goal::NONE, title: None, is_ours: false }
     }
 
     pub(super) const fn must(self, must: Goal) -> Self {
@@ -67,6 +76,10 @@ impl Figure {
 
     pub(super) const fn aim(self, aim: Goal) -> Self {
         Self { aim, ..self }
+    }
+
+    pub(super) const fn ours(self) -> Self {
+        Self { is_ours: true, ..self }
     }
 
     pub(super) const fn drawn(self, title: &'static str) -> Self {

@@ -124,7 +124,7 @@ pub(super) fn free_port(rng: &mut fastrand::Rng) -> Result<u16> {
 
 /// A process with whom lines are exchanged. It is killed when this is dropped, and
 /// ends by itself when we are gone.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     orders: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -146,7 +146,7 @@ impl Process {
         Ok(Self { child, orders, lines })
     }
 
-    pub(super) fn line(&self, limit: Duration) -> Result<String> {
+    pub(crate) fn line(&self, limit: Duration) -> Result<String> {
         Ok(self.lines.recv_timeout(limit)?)
     }
 

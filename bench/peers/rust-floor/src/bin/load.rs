@@ -1,6 +1,8 @@
 //! The load client for oxikit and its peers. Every command prints one JSON line.
 //!
 //!   load unary  URL  [-c conns] [-n requests] [-b body | --get] [-H 'k: v']… [--pid P]…
+//!               [--rate R] no more than R requests a second  [--settle s] what the server
+//!               does so long after the last answer is counted too
 //!   load stream URL  same, reads streams to their end, counts blocks
 //!   load idle   URL  [-c conns] [--secs s]    holds streams that say nothing
 //!   load chat   URL  [-c sessions] [-n turns]   conversations that grow: what a turn costs around
@@ -38,6 +40,8 @@ struct Opt {
     headers: Vec<String>,
     pids: Vec<u32>,
     secs: f64,
+    rate: f64,
+    settle: f64,
     child: Vec<String>,
 }
 
@@ -60,6 +64,8 @@ fn args() -> Opt {
             "--get" => o.get = true,
             "--pid" => o.pids.push(v().parse().expect("--pid")),
             "--secs" => o.secs = v().parse().expect("--secs"),
+            "--rate" => o.rate = v().parse().expect("--rate"),
+            "--settle" => o.settle = v().parse().expect("--settle"),
             _ => panic!("unknown option {k}"),
         }
     }
@@ -332,6 +338,7 @@ async fn http(o: Opt) -> Value {
     let ticket = Arc::new(AtomicU64::new(0));
     let all = Arc::new(Mutex::new(Tally::default()));
     let meter = Meter::start(&o.pids);
+    let began = meter.at;
     let tasks: Vec<_> = (0..o.c)
         .map(|_| {
             let (o, ticket, all) = (o.clone(), ticket.clone(), all.clone());
@@ -343,6 +350,10 @@ async fn http(o: Opt) -> Value {
                     let k = ticket.fetch_add(1, Relaxed);
                     if k >= o.n {
                         break;
+                    }
+                    if o.rate > 0.0 {
+                        let due = began + Duration::from_secs_f64(k as f64 / o.rate);
+                        tokio::time::sleep_until(due.into()).await;
                     }
                     if s.is_none() {
                         s = connect(&o).await.ok();
@@ -385,6 +396,7 @@ async fn http(o: Opt) -> Value {
         let _ = t.await;
     }
     let wall = meter.at.elapsed().as_secs_f64();
+    tokio::time::sleep(Duration::from_secs_f64(o.settle)).await;
     let mut a = all.lock().unwrap();
     let done = a.lat.len() as f64;
     let mut out = json!({"cmd":o.cmd,"c":o.c,"ok":a.lat.len(),"errors":a.errors,"req_s":r(done/wall),

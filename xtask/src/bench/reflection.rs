@@ -1,0 +1,61 @@
+//! `cargo xtask bench reflection`: what it costs an application to be connected with the
+//! developer tools, and to tell them of every call.
+
+use super::goals::Goal;
+use super::peers::Peer::{Floor, GenkitJs, Oxikit};
+use super::scenario::{Body, Figure, How, Scenario, Suite};
+
+pub(super) static SUITE: Suite = Suite { name: "reflection", scenarios: &SCENARIOS };
+
+const SMALL: Body =
+    Body::Text(r#"{"data":{"question":"what is this about?","tags":["a","b","c"],"n":42}}"#);
+
+static SCENARIOS: [Scenario; 3] = [
+    Scenario {
+        name: "traced-2000",
+        how: How::Traced { rate: "2000", log: "warn" },
+        load: ["unary", "16"],
+        path: "/echo",
+        body: SMALL,
+        counts: &[(Oxikit, 10_000)],
+        figures: &[
+            Figure::new("traced-2000-plain", "plain_us", "µs"),
+            Figure::new("traced-2000", "cpu_us_per_req", "µs"),
+            Figure::new("traced-2000-more", "more_us", "µs").must(Goal::at_most(15.0)),
+            Figure::new("traced-2000-lost", "lost_percent", "%").must(Goal::at_most(0.0)),
+        ],
+        is_long: false,
+    },
+    Scenario {
+        name: "traced-c16",
+        how: How::Traced { rate: "0", log: "warn" },
+        load: ["unary", "16"],
+        path: "/echo",
+        body: SMALL,
+        counts: &[(Floor, 60_000), (Oxikit, 60_000), (GenkitJs, 4_000)],
+        figures: &[
+            Figure::new("traced-c16-plain", "plain_us", "µs").ours(),
+            Figure::new("traced-c16", "cpu_us_per_req", "µs")
+                .must(Goal::at_most(35.0).and_times_js(7.0))
+                .aim(Goal::at_most(25.0).and_times_js(10.0))
+                .drawn("unary, small, 16 connections, oxikit traced: CPU a request"),
+            Figure::new("traced-c16-more", "more_us", "µs").ours(),
+            Figure::new("traced-c16-lost", "lost_percent", "%").ours(),
+        ],
+        is_long: false,
+    },
+    Scenario {
+        name: "logged-c16",
+        how: How::Traced { rate: "0", log: "info" },
+        load: ["unary", "16"],
+        path: "/echo",
+        body: SMALL,
+        counts: &[(Oxikit, 60_000)],
+        figures: &[
+            Figure::new("logged-c16", "cpu_us_per_req", "µs"),
+            Figure::new("logged-c16-more", "more_us", "µs"),
+            Figure::new("logged-c16-lost", "lost_percent", "%"),
+        ],
+        is_long: false,
+    },
+];
