@@ -12,3 +12,4 @@ pub mod manager;
 #[cfg(unix)]
 mod project;
 pub mod server;
+pub mod telemetry;

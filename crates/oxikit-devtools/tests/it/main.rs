@@ -6,3 +6,4 @@
 mod cli;
 mod manager;
 mod server;
+mod telemetry;

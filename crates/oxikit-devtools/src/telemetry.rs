@@ -1,0 +1,23 @@
+//! Spans and log lines of all runtimes: taken in, stored, and shown.
+//!
+//! [`telemetry_routes`] is the port that runtimes of every language send to, in
+//! Genkit's own form or by OTLP, and that the official tools read from.
+//! [`tools`] has what the official tools' API says about traces. All of it is in one
+//! [`TraceStore`](oxikit_sql::TraceStore).
+
+mod answer;
+mod body;
+mod door;
+mod follow;
+mod native;
+mod official;
+mod options;
+mod otlp;
+mod query;
+mod routes;
+mod secrets;
+pub mod tools;
+mod unverified;
+
+pub use options::TelemetryOptions;
+pub use routes::telemetry_routes;

@@ -1,0 +1,96 @@
+//! The official telemetry server's own routes.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use oxikit_sql::{LogQuery, TraceError, TraceFilter, TraceQuery};
+use serde::Deserialize;
+
+use super::answer::{Refused, json_text};
+use super::body::JsonPost;
+use super::door::{Door, Reader, Sender};
+use super::query::UrlQuery;
+use super::{follow, native, tools};
+
+/// What a path names, besides the token.
+#[derive(Debug, Deserialize)]
+pub(super) struct Named {
+    id: Option<String>,
+    span: Option<String>,
+}
+
+pub(super) async fn add_trace(
+    State(door): State<Arc<Door>>,
+    sender: Sender,
+    JsonPost(json): JsonPost,
+) -> Result<&'static str, Refused> {
+    native::store(&door, sender, &json).await?;
+    Ok("OK")
+}
+
+pub(super) async fn health(_: Reader) -> &'static str {
+    "OK"
+}
+
+pub(super) async fn list(
+    State(door): State<Arc<Door>>,
+    _: Reader,
+    url: UrlQuery,
+) -> Result<Response, Refused> {
+    let mut query = TraceQuery::default();
+    query.limit = url.lenient("limit").unwrap_or(query.limit);
+    query.after = url.owned("continuationToken");
+    query.filter = url.text("filter").map(TraceFilter::from_json).transpose().map_err(official)?;
+    tools::traces(&door.store, &query).await.map(json_text).map_err(official)
+}
+
+pub(super) async fn trace(
+    State(door): State<Arc<Door>>,
+    _: Reader,
+    Path(named): Path<Named>,
+) -> Result<Response, Refused> {
+    let id = named.trace_id()?;
+    let trace = door.store.get(id).await.map_err(official)?;
+    Ok(json_text(trace.unwrap_or_default()))
+}
+
+pub(super) async fn stream(
+    State(door): State<Arc<Door>>,
+    _: Reader,
+    Path(named): Path<Named>,
+) -> Result<Response, Refused> {
+    Ok(follow::official_events(&door.store, named.trace_id()?))
+}
+
+pub(super) async fn logs(
+    State(door): State<Arc<Door>>,
+    _: Reader,
+    Path(named): Path<Named>,
+    url: UrlQuery,
+) -> Result<Response, Refused> {
+    let mut query = LogQuery::default();
+    query.limit = url.lenient("limit").unwrap_or(query.limit);
+    query.after = url.owned("continuationToken");
+    query.trace_id = named.id.or_else(|| url.owned("traceId"));
+    query.span_id = named.span.or_else(|| url.owned("spanId"));
+    query.min_severity = url.lenient("severityNumber");
+    query.severity_text = url.owned("severityText");
+    tools::logs(&door.store, &query).await.map(json_text).map_err(official)
+}
+
+fn official(error: TraceError) -> Refused {
+    Refused::from(error).official()
+}
+
+impl Named {
+    /// Nobody has stored a trace under an id that looks like a path.
+    fn trace_id(&self) -> Result<&str, Refused> {
+        let id = self.id.as_deref().unwrap_or_default();
+        if id.contains(['/', '\\']) || id.contains("..") {
+            let message = format!("Invalid trace id: \"{id}\"");
+            return Err(Refused::invalid(message).official());
+        }
+        Ok(id)
+    }
+}
