@@ -9,11 +9,15 @@ mod app;
 mod files;
 mod gate;
 mod listen;
+mod official;
 mod openapi;
 mod options;
 mod reply;
+mod request;
 mod routes;
+mod runs;
 mod shared;
+mod trpc;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};

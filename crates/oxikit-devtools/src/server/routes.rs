@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{Response, StatusCode as HttpStatus};
-use axum::routing::{MethodRouter, get, post};
+use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, any, get, post};
 use oxikit_core::Status;
 use oxikit_serve::inside::{error, error_with};
 
-use super::api::{apps, info, runtimes};
+use super::api::{actions, apps, info, runs, runtimes};
 use super::openapi;
 use super::shared::Shared;
+use super::trpc::PROCEDURES;
+use super::{official, trpc};
 
 /// One route.
 pub(crate) struct Route {
@@ -50,16 +53,32 @@ pub(crate) const ROUTES: &[Route] = &[
     read("/api/v1/info", "The version, the project and the names of variables", || get(info::info)),
     read("/api/v1/runtimes", "The runtimes, oldest first", || get(runtimes::list)),
     read("/api/v1/runtimes/events", "The same, whenever it changes", || get(runtimes::events)),
+    read("/api/v1/actions", "What a runtime offers", || get(actions::list)),
+    read("/api/v1/actions/{*key}", "One action", || get(actions::get)),
+    read("/api/v1/values/{type}", "Values that are no actions", || get(actions::values)),
+    act("/api/v1/run", "Runs an action to its end", || post(runs::run)),
+    act("/api/v1/stream", "Runs an action and tells its chunks", || post(runs::stream)),
+    act("/api/v1/runs/{traceId}/cancel", "Cancels a run", || post(runs::cancel)),
+    act("/api/v1/runs/{traceId}/input", "Sends an input to a run", || post(runs::input)),
+    act("/api/v1/runs/{traceId}/end-input", "Ends the inputs of a run", || post(runs::end_input)),
     read("/api/v1/app", "How the application is", || get(apps::status)),
     act("/api/v1/app/restart", "Starts the application again", || post(apps::restart)),
     act("/api/v1/app/stop", "Ends the application", || post(apps::stop)),
     read("/api/v1/openapi.json", "This description", || get(openapi::document)),
+    act("/api/runAction", "Runs an action", || post(official::run)),
+    act("/api/streamAction", "Runs an action, line by line", || post(official::stream)),
+    act("/api/sendBidiInput", "Sends an input", || post(official::send_input)),
+    act("/api/endBidiInput", "Ends the inputs", || post(official::end_input)),
+    read("/api/__health", "Answers", || get(official::health)),
+    act("/api/__quitquitquit", "Ends the tools", || post(official::quit)),
 ];
 
 /// Method and path of every route, for those who try them all.
 #[doc(hidden)]
-pub fn route_table() -> Vec<(&'static str, &'static str)> {
-    ROUTES.iter().map(|route| (route.method, route.path)).collect()
+pub fn route_table() -> Vec<(&'static str, String)> {
+    let routes = ROUTES.iter().map(|route| (route.method, route.path.to_owned()));
+    let procedures = PROCEDURES.iter().map(|(name, verb)| (verb.method(), format!("/api/{name}")));
+    routes.chain(procedures).collect()
 }
 
 /// All routes, ready to serve.
@@ -69,6 +88,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     ROUTES
         .iter()
         .fold(Router::new(), add)
+        .route("/api/{procedures}", any(trpc::call))
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
         .with_state(shared)
@@ -78,7 +98,11 @@ async fn nowhere() -> Response<Body> {
     error(&Status::not_found("there is nothing at this path"))
 }
 
-async fn wrong_method(request: Request) -> Response<Body> {
+async fn wrong_method(state: State<Arc<Shared>>, request: Request) -> Response<Body> {
+    if !request.uri().path().starts_with("/api/v1/") && request.uri().path() != "/" {
+        // To an official client that is a procedure that there is not.
+        return trpc::call(state, request).await.into_response();
+    }
     let message = format!("this path does not take {}", request.method());
     error_with(HttpStatus::METHOD_NOT_ALLOWED, &Status::invalid_argument(message))
 }

@@ -3,6 +3,6 @@
 mod discovery;
 mod hostile;
 pub(crate) mod kit;
-mod recordings;
+pub(crate) mod recordings;
 mod registration;
 mod runs;

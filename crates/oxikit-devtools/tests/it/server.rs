@@ -1,4 +1,8 @@
 //! The server of the developer tools, over HTTP.
 
+mod attacks;
 mod doors;
 mod kit;
+mod recordings;
+mod runs;
+mod trpc;

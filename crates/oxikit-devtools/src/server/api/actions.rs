@@ -1,0 +1,45 @@
+//! What runtimes offer, and their values.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use oxikit_core::Status;
+use serde_json::json;
+
+use crate::server::reply::{Answer, json as answer};
+use crate::server::request::query;
+use crate::server::shared::Shared;
+
+/// `GET /api/v1/actions[?runtime=]`.
+pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
+    let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
+    let skipped = list.skipped.iter();
+    let skipped = skipped.map(|entry| json!({"key": entry.key, "reason": entry.reason}));
+    answer(&json!({"actions": list.actions, "skipped": skipped.collect::<Vec<_>>()}))
+}
+
+/// `GET /api/v1/actions/{*key}[?runtime=]`.
+pub(crate) async fn get(
+    State(shared): State<Arc<Shared>>,
+    Path(key): Path<String>,
+    uri: Uri,
+) -> Answer {
+    let key = format!("/{key}");
+    let mut list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
+    let action = list.actions.remove(&key);
+    answer(&action.ok_or_else(|| {
+        Status::not_found(format!("there is no action `{key}`"))
+            .with_hint("`GET /api/v1/actions` lists them")
+    })?)
+}
+
+/// `GET /api/v1/values/{type}[?runtime=]`.
+pub(crate) async fn values(
+    State(shared): State<Arc<Shared>>,
+    Path(kind): Path<String>,
+    uri: Uri,
+) -> Answer {
+    let runtime = query(&uri, "runtime");
+    answer(&shared.runtimes.list_values(runtime.as_deref(), &kind).await?)
+}

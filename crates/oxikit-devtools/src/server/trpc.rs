@@ -1,0 +1,132 @@
+//! The procedures of the official tools' server, which speaks tRPC.
+
+mod failure;
+mod procedures;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{Method, Response, StatusCode as HttpStatus};
+use oxikit_core::Status;
+use oxikit_serve::inside::json_response;
+use serde_json::value::RawValue;
+
+use super::reply::Answer;
+use super::request::{JsonText, query};
+use super::shared::Shared;
+use failure::{Failure, Kind};
+pub(crate) use procedures::PROCEDURES;
+
+/// Procedures in one request.
+const MAX_BATCH: usize = 32;
+
+/// What a procedure answers: its data as JSON, or nothing.
+type Outcome = Result<Option<String>, Failure>;
+
+/// `GET` or `POST /api/{procedures}`: one, or several with `batch=1`.
+pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Answer {
+    let verb = match *request.method() {
+        Method::GET | Method::HEAD => Verb::Query,
+        _ => Verb::Mutation,
+    };
+    let path = request.uri().path();
+    let names = path.strip_prefix("/api/").unwrap_or(path).to_owned();
+    let is_batch = query(request.uri(), "batch").as_deref() == Some("1");
+    let input = match verb {
+        Verb::Query => query(request.uri(), "input"),
+        Verb::Mutation => {
+            let JsonText(body) = JsonText::from_request(request, &()).await?;
+            Some(String::from_utf8(body.into()).map_err(|_| not_utf8())?)
+        }
+    };
+    let input = input.filter(|input| !input.is_empty());
+    if !is_batch {
+        let outcome = match checked(input.as_deref()) {
+            Ok(input) => procedures::call(&shared, verb, &names, input).await,
+            Err(failure) => Err(failure),
+        };
+        return Ok(single(&names, outcome));
+    }
+    Ok(batch(&shared, verb, &names, input.as_deref()).await)
+}
+
+/// How a procedure is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Query,
+    Mutation,
+}
+
+impl Verb {
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::Query => "GET",
+            Self::Mutation => "POST",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Mutation => "mutation",
+        }
+    }
+}
+
+fn single(name: &str, outcome: Outcome) -> Response<Body> {
+    let http = status(&outcome);
+    json_response(http, body(name, outcome))
+}
+
+async fn batch(shared: &Shared, verb: Verb, names: &str, input: Option<&str>) -> Response<Body> {
+    let inputs: HashMap<String, &RawValue> = match input.map(serde_json::from_str).transpose() {
+        Ok(inputs) => inputs.unwrap_or_default(),
+        Err(error) => return single("", Err(Failure::unreadable(&error))),
+    };
+    let names: Vec<&str> = names.split(',').collect();
+    if names.len() > MAX_BATCH {
+        let message = format!("a batch has at most {MAX_BATCH} procedures");
+        return single("", Err(Failure::new(Kind::BadRequest, message)));
+    }
+    let mut bodies = Vec::with_capacity(names.len());
+    let mut https = Vec::with_capacity(names.len());
+    for (place, name) in names.into_iter().enumerate() {
+        let input = inputs.get(&place.to_string()).map(|input| input.get());
+        let outcome = procedures::call(shared, verb, name, input).await;
+        https.push(status(&outcome));
+        bodies.push(body(name, outcome));
+    }
+    let first = https.first().copied().unwrap_or(HttpStatus::OK);
+    let is_mixed = https.iter().any(|http| *http != first);
+    let http = if is_mixed { HttpStatus::MULTI_STATUS } else { first };
+    json_response(http, format!("[{}]", bodies.join(",")))
+}
+
+fn status(outcome: &Outcome) -> HttpStatus {
+    match outcome {
+        Ok(_) => HttpStatus::OK,
+        Err(failure) => failure.kind.http(),
+    }
+}
+
+fn body(name: &str, outcome: Outcome) -> String {
+    match outcome {
+        Ok(Some(data)) => format!(r#"{{"result":{{"data":{data}}}}}"#),
+        Ok(None) => r#"{"result":{}}"#.to_owned(),
+        Err(failure) => failure.to_json(name),
+    }
+}
+
+/// What is no JSON is told before anybody reads a part of it.
+fn checked(input: Option<&str>) -> Result<Option<&str>, Failure> {
+    if let Some(input) = input {
+        serde_json::from_str::<&RawValue>(input).map_err(|error| Failure::unreadable(&error))?;
+    }
+    Ok(input)
+}
+
+fn not_utf8() -> Status {
+    Status::invalid_argument("the body is not text in UTF-8")
+}

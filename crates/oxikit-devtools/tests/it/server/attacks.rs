@@ -1,0 +1,429 @@
+//! Those who must not get in, at every route of the table.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use oxikit_core::Status;
+use oxikit_devtools::server::{AppControl, AppState, AppStatus, route_table};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::kit::{Kit, kit, kit_with};
+use crate::manager::kit::{Scripted, TRACE, soon};
+
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/// Pages from elsewhere; `{port}` is ours.
+const ORIGINS: [&str; 30] = [
+    "http://evil.example",
+    "https://evil.example",
+    "http://evil.example:{port}",
+    "null",
+    "",
+    "http://localhost",
+    "http://127.0.0.1",
+    "https://localhost:{port}",
+    "https://127.0.0.1:{port}",
+    "http://localhost:1",
+    "http://localhost:80",
+    "http://127.0.0.1:8080",
+    "http://[::1]:9",
+    "http://localhost.:{port}",
+    "http://localhost.evil.example:{port}",
+    "http://127.0.0.1.evil.example:{port}",
+    "http://evil.localhost:9",
+    "file://",
+    "data:",
+    "chrome-extension://abcdefghijklmnop",
+    "moz-extension://abc",
+    "app://oxikit",
+    "*",
+    "http://user@localhost:{port}",
+    "http://localhost:{port}/",
+    "http://localhost:{port}#x",
+    "http://localhost:{port} http://evil.example",
+    "localhost:{port}",
+    "ws://localhost:{port}",
+    "http://0.0.0.0:{port}",
+];
+
+/// The first two are ours.
+const HOSTS: [&str; 12] = [
+    "127.0.0.1:{port}",
+    "localhost:{port}",
+    "evil.example",
+    "evil.example:{port}",
+    "localhost.",
+    "localhost.:{port}",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "0.0.0.0:{port}",
+    "[::]:{port}",
+    "10.0.0.1:{port}",
+    "evillocalhost:{port}",
+];
+
+/// An application that counts what is done to it.
+#[derive(Debug, Default)]
+struct Victim(AtomicU32);
+
+#[async_trait::async_trait]
+impl AppControl for Victim {
+    fn status(&self) -> AppStatus {
+        AppStatus {
+            state: AppState::Running,
+            pid: None,
+            command: Vec::new(),
+            exit: None,
+            last_lines: Vec::new(),
+            restarts: 0,
+        }
+    }
+
+    async fn restart(&self) -> Result<(), Status> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn stop(&self) -> Result<(), Status> {
+        self.restart().await
+    }
+}
+
+/// A server, its application and its runtime.
+struct Target {
+    kit: Kit,
+    victim: Arc<Victim>,
+    runtime: Scripted,
+    wire: Wire,
+}
+
+/// A connection that sends whatever it likes.
+struct Wire {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    port: String,
+}
+
+impl Target {
+    async fn new() -> Self {
+        let victim = Arc::new(Victim::default());
+        let app = victim.clone();
+        let kit = kit_with(|options| options.with_app(app)).await;
+        let runtime = kit.runtime("one").await;
+        let wire = Wire::connect(&kit).await;
+        Self { kit, victim, runtime, wire }
+    }
+
+    /// Nothing has happened to anybody.
+    async fn is_untouched(mut self) {
+        assert_eq!(self.victim.0.load(Ordering::Relaxed), 0, "the application was steered");
+        let quit =
+            tokio::time::timeout(std::time::Duration::ZERO, self.kit.server.quit_requested());
+        assert!(quit.await.is_err(), "the tools were ended");
+        assert_eq!(self.kit.server.traces().list(&Default::default()).await.unwrap().traces, []);
+        // What the runtime hears next is what is asked now, and nothing before it.
+        let list = self.kit.get("/api/v1/values/mark");
+        let (list, ()) = tokio::join!(list, async {
+            let asked = self.runtime.asked("listValues").await;
+            assert_eq!(asked.params, json!({"type": "mark"}));
+            self.runtime.answer(&asked, json!({"values": {}})).await;
+        });
+        assert_eq!(list, (200, json!({})));
+    }
+}
+
+impl Wire {
+    async fn connect(kit: &Kit) -> Self {
+        let address = kit.server.urls().base().trim_start_matches("http://").to_owned();
+        let stream = TcpStream::connect(&address).await.unwrap();
+        let port = address.rsplit(':').next().unwrap().to_owned();
+        Self { stream, buffer: Vec::new(), port }
+    }
+
+    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> String {
+        let mut text = format!("{method} {path} HTTP/1.1\r\n");
+        for (name, value) in headers {
+            write!(text, "{name}: {}\r\n", value.replace("{port}", &self.port)).unwrap();
+        }
+        text + "content-length: 2\r\n\r\n{}"
+    }
+
+    /// Sends them all and reads the head and the body of every answer.
+    async fn exchange(&mut self, requests: &[(&str, String)]) -> Vec<(u16, String, String)> {
+        let all: String = requests.iter().map(|(_, text)| text.as_str()).collect();
+        let mut answers = Vec::new();
+        let (mut reader, mut writer) = self.stream.split();
+        let buffer = &mut self.buffer;
+        let read = async {
+            for (method, _) in requests {
+                answers.push(answer(&mut reader, buffer, *method == "HEAD").await);
+            }
+        };
+        let write = async { writer.write_all(all.as_bytes()).await.unwrap() };
+        soon(async { tokio::join!(read, write) }).await;
+        answers
+    }
+}
+
+async fn answer(
+    reader: &mut (impl AsyncReadExt + Unpin),
+    buffer: &mut Vec<u8>,
+    is_head: bool,
+) -> (u16, String, String) {
+    let end = loop {
+        if let Some(at) = buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            break at + 4;
+        }
+        assert!(reader.read_buf(buffer).await.unwrap() > 0, "the server has closed");
+    };
+    let head = String::from_utf8(buffer.drain(..end).collect()).unwrap().to_ascii_lowercase();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = if is_head { 0 } else { length.unwrap_or("0").parse().unwrap() };
+    while buffer.len() < length {
+        assert!(reader.read_buf(buffer).await.unwrap() > 0, "the server has closed");
+    }
+    let body = String::from_utf8(buffer.drain(..length).collect()).unwrap();
+    (status, head, body)
+}
+
+/// Every route, with something for its parameters.
+fn paths() -> Vec<(&'static str, String)> {
+    let fill = |path: String| {
+        path.replace("{*key}", "flow/greet")
+            .replace("{type}", "defaultModel")
+            .replace("{traceId}", TRACE)
+    };
+    let table = route_table();
+    assert!(table.len() > 30, "{table:?}");
+    let filled: Vec<_> = table.into_iter().map(|(method, path)| (method, fill(path))).collect();
+    assert!(filled.iter().all(|(_, path)| !path.contains('{')), "{filled:?}");
+    filled
+}
+
+#[tokio::test]
+async fn no_foreign_page_and_no_foreign_host_reaches_any_route() {
+    let mut target = Target::new().await;
+    let bearer = format!("Bearer {}", target.kit.token());
+    let mut tried = 0;
+    for (_, path) in paths() {
+        let mut requests = Vec::new();
+        for method in METHODS {
+            for host in HOSTS {
+                let common = [
+                    ("authorization", &*bearer),
+                    ("content-type", "application/json"),
+                    ("host", host),
+                ];
+                let foreign = ORIGINS.iter().map(|origin| ("origin", *origin));
+                // Own pages and programs, but another name: rebinding.
+                let rebound = [("origin", "http://{port}"), ("sec-fetch-site", "same-origin")];
+                let rebound = rebound.into_iter().filter(|_| !HOSTS[..2].contains(&host));
+                // Without an origin, as images, forms and links.
+                let sites = ["cross-site", "same-site"].map(|site| ("sec-fetch-site", site));
+                for last in foreign.chain(rebound).chain(sites) {
+                    let headers = [&common[..], &[last]].concat();
+                    requests.push((method, target.wire.request(method, &path, &headers)));
+                }
+            }
+        }
+        for some in requests.chunks(256) {
+            for ((_, request), (status, head, body)) in
+                some.iter().zip(target.wire.exchange(some).await)
+            {
+                assert_eq!(status, 403, "{request}");
+                assert!(!head.contains("access-control-"), "{request}\n{head}");
+                let body: Value = serde_json::from_str(&body).unwrap_or_default();
+                assert!(body.is_null() || body["status"] == "PERMISSION_DENIED", "{request}");
+                tried += 1;
+            }
+        }
+    }
+    eprintln!("{tried} tries, 0 accepted");
+    target.is_untouched().await;
+}
+
+#[tokio::test]
+async fn a_host_that_is_unclear_is_refused() {
+    let mut target = Target::new().await;
+    let bearer = format!("Bearer {}", target.kit.token());
+    let auth = ("authorization", &*bearer);
+    let own = ("host", "localhost:{port}");
+    for (path, headers, expected) in [
+        ("/api/v1/info", vec![auth, own], 200),
+        ("/api/v1/info", vec![auth, ("host", "LOCALHOST:{port}")], 200),
+        ("/api/v1/info", vec![auth, ("host", "[::1]:{port}")], 200),
+        ("http://localhost/api/v1/info", vec![auth, ("host", "localhost")], 200),
+        ("/api/v1/info", vec![auth, own, ("host", "evil.example")], 403),
+        ("/api/v1/info", vec![auth, own, own], 403),
+        ("http://evil.example/api/v1/info", vec![auth, own], 403),
+        ("http://localhost/api/v1/info", vec![auth, ("host", "evil.example")], 403),
+        ("/api/v1/info", vec![auth, ("host", "localhost:{port}@evil.example")], 403),
+        ("/api/v1/info", vec![auth, own, ("sec-fetch-site", "none")], 403),
+        ("/", vec![own, ("sec-fetch-site", "none")], 200),
+        ("/", vec![own, ("sec-fetch-site", "cross-site")], 403),
+        (
+            "/api/v1/info",
+            vec![
+                auth,
+                own,
+                ("origin", "http://localhost:{port}"),
+                ("sec-fetch-site", "same-origin"),
+            ],
+            200,
+        ),
+    ] {
+        let request = target.wire.request("GET", path, &headers);
+        let answers = target.wire.exchange(&[("GET", request.clone())]).await;
+        assert_eq!(answers[0].0, expected, "{request}");
+    }
+    target.is_untouched().await;
+}
+
+#[tokio::test]
+async fn no_route_opens_without_its_own_token() {
+    let mut target = Target::new().await;
+    let earlier = kit().await;
+    let token = target.kit.token().to_owned();
+    let urls = target.kit.server.urls().clone();
+    let other_scope = |url: &str| url.rsplit('/').next().unwrap().to_owned();
+    let wrong = [
+        String::new(),
+        "x".to_owned(),
+        token[..token.len() - 1].to_owned(),
+        format!("{token}x"),
+        token.to_ascii_uppercase() + "Z",
+        other_scope(&urls.reflection),
+        other_scope(&urls.telemetry),
+        earlier.token().to_owned(),
+    ];
+    for (method, path) in paths().into_iter().filter(|(_, path)| path != "/") {
+        let common = [("host", "localhost:{port}"), ("content-type", "application/json")];
+        let mut requests = vec![target.wire.request(method, &path, &common)];
+        for token in &wrong {
+            for scheme in ["Bearer ", "bearer ", "Basic ", ""] {
+                let value = format!("{scheme}{token}");
+                let headers = [&common[..], &[("authorization", &*value)]].concat();
+                requests.push(target.wire.request(method, &path, &headers));
+            }
+            requests.push(target.wire.request(method, &format!("/k/{token}{path}"), &common));
+            requests.push(target.wire.request(method, &format!("{path}?token={token}"), &common));
+        }
+        // The right one, twice: nobody knows which of them counts.
+        let right = format!("Bearer {token}");
+        let twice =
+            [&common[..], &[("authorization", &*right), ("authorization", "Bearer x")]].concat();
+        requests.push(target.wire.request(method, &path, &twice));
+        let requests: Vec<_> = requests.into_iter().map(|text| (method, text)).collect();
+        for ((_, request), (status, _, body)) in
+            requests.iter().zip(target.wire.exchange(&requests).await)
+        {
+            assert!(matches!(status, 401 | 429), "{status}: {request}");
+            assert!(!body.contains(&token), "{request}");
+        }
+    }
+    // Many wrong ones are told to wait, and do not shut out the right one.
+    let request = target.wire.request(
+        "GET",
+        "/api/v1/info",
+        &[("host", "localhost"), ("authorization", "Bearer x")],
+    );
+    let answers = target.wire.exchange(&[("GET", request)]).await;
+    assert_eq!(answers[0].0, 429);
+    assert!(answers[0].1.contains("retry-after: 60"), "{}", answers[0].1);
+    assert_eq!(target.kit.get("/api/v1/info").await.0, 200);
+    target.is_untouched().await;
+}
+
+#[tokio::test]
+async fn effects_need_a_method_that_has_them_and_json() {
+    let mut target = Target::new().await;
+    let bearer = format!("Bearer {}", target.kit.token());
+    let types = [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "",
+        "text/json-like",
+        "application/json, text/plain",
+    ];
+    for (_, path) in paths().into_iter().filter(|(method, _)| *method == "POST") {
+        let common = [("host", "localhost:{port}"), ("authorization", &*bearer)];
+        let mut requests = Vec::new();
+        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+            requests.push((method, target.wire.request(method, &path, &common)));
+            for kind in types {
+                let headers = [&common[..], &[("content-type", kind)]].concat();
+                requests.push((method, target.wire.request(method, &path, &headers)));
+            }
+            let zipped = [("content-type", "application/json"), ("content-encoding", "gzip")];
+            let headers = [&common[..], &zipped].concat();
+            requests.push((method, target.wire.request(method, &path, &headers)));
+        }
+        for ((_, request), (status, ..)) in
+            requests.iter().zip(target.wire.exchange(&requests).await)
+        {
+            assert_eq!(status, 415, "{request}");
+        }
+        let others = ["GET", "HEAD", "OPTIONS", "TRACE"];
+        let others = others.map(|method| (method, target.wire.request(method, &path, &common)));
+        for ((method, request), (status, ..)) in
+            others.iter().zip(target.wire.exchange(&others).await)
+        {
+            assert!(matches!(status, 404 | 405), "{status} {method}: {request}");
+        }
+    }
+    target.is_untouched().await;
+}
+
+#[tokio::test]
+async fn every_get_twice_changes_nothing() {
+    let target = Target::new().await;
+    let kit = &target.kit;
+    let before = (kit.server.runtimes().list(), kit.server.runtimes().counts());
+    // What asks the runtime or never ends is tried elsewhere.
+    let asks = |path: &str| {
+        path.contains("/actions")
+            || path.contains("/values")
+            || path.contains("listActions")
+            || path.contains("listValues")
+            || path.contains("events")
+    };
+    for (_, path) in paths().into_iter().filter(|(method, path)| *method == "GET" && !asks(path)) {
+        let (first, second) = (kit.get(&path).await, kit.get(&path).await);
+        assert_eq!(first, second, "{path}");
+    }
+    for (_, path) in paths().into_iter().filter(|(method, _)| *method == "POST") {
+        assert!(matches!(kit.get(&path).await.0, 404 | 405), "{path}");
+    }
+    assert_eq!((kit.server.runtimes().list(), kit.server.runtimes().counts()), before);
+    target.is_untouched().await;
+}
+
+#[tokio::test]
+async fn a_page_that_was_named_may_call_and_read() {
+    let kit = kit_with(|mut options| {
+        options.allow_origins = vec!["https://tools.example".to_owned()];
+        options.allow_hosts = vec!["devbox".to_owned()];
+        options
+    })
+    .await;
+    let mut wire = Wire::connect(&kit).await;
+    let bearer = format!("Bearer {}", kit.token());
+    let origin = ("origin", "https://tools.example");
+    let asked = wire.request("OPTIONS", "/api/v1/run", &[("host", "devbox:{port}"), origin]);
+    let read =
+        [("host", "devbox"), origin, ("sec-fetch-site", "cross-site"), ("authorization", &*bearer)];
+    let read = wire.request("GET", "/api/v1/info", &read);
+    let without = wire.request("GET", "/api/v1/info", &[("host", "devbox"), origin]);
+    let requests = [("OPTIONS", asked), ("GET", read), ("GET", without)];
+    let answers = wire.exchange(&requests).await;
+    let statuses: Vec<u16> = answers.iter().map(|(status, ..)| *status).collect();
+    assert_eq!(statuses, [204, 200, 401]);
+    for (_, head, _) in &answers[..2] {
+        assert!(head.contains("access-control-allow-origin: https://tools.example\r\n"), "{head}");
+    }
+}
