@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxikit_core::Registry;
+use oxikit_core::{Registry, Status};
 use oxikit_telemetry::GenkitExporter;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -86,10 +86,13 @@ impl DevTools {
     async fn start_with(config: DevConfig, registry: &Registry) -> io::Result<Self> {
         let exporter = export_spans(&config, registry)?;
         // Who was told by the environment is not told by the tools.
+        let runs = Runs::new(registry.clone(), Arc::new(exporter.clone()));
         let telemetry = config.telemetry_server.is_none().then_some(exporter);
-        let runs = Runs::new(registry.clone());
-        match config.manager.clone() {
-            Some(manager) => Ok(Self::register(&config, manager, runs, telemetry)),
+        match &config.manager {
+            Some(manager) => {
+                let manager = v2::Target::parse(manager).map_err(invalid)?;
+                Ok(Self::register(&config, manager, runs, telemetry))
+            }
             None => Self::listen(config, runs, telemetry).await,
         }
     }
@@ -97,13 +100,13 @@ impl DevTools {
     /// V2.
     fn register(
         config: &DevConfig,
-        manager: String,
+        manager: v2::Target,
         runs: Runs,
         telemetry: Option<GenkitExporter>,
     ) -> Self {
         let (id, identity) = identify(config, std::process::id().to_string());
         let backoff = v2::Backoff::default();
-        let settings = v2::Settings { url: manager, identity, telemetry, backoff };
+        let settings = v2::Settings { manager, identity, telemetry, backoff };
         let ending = CancellationToken::new();
         let work = tokio::spawn(v2::attend(settings, runs.clone(), ending.clone()));
         Self { id, door: Door::Registers, runs, ending, work: Some(work) }
@@ -160,7 +163,9 @@ impl DevTools {
         if let Some(work) = self.work.take() {
             _ = tokio::time::timeout(CLOSE, work).await;
         }
-        _ = tokio::time::timeout(CLOSE, self.runs.flush()).await;
+        if let Some(exporter) = self.runs.registry().exporter() {
+            _ = tokio::time::timeout(CLOSE, exporter.flush()).await;
+        }
     }
 
     fn withdraw(&self) {
@@ -231,10 +236,13 @@ fn export_spans(config: &DevConfig, registry: &Registry) -> io::Result<GenkitExp
         exporter
     });
     if let Some(server) = &config.telemetry_server {
-        let invalid = |status| io::Error::new(io::ErrorKind::InvalidInput, status);
         exporter.set_server(server).map_err(invalid)?;
     }
     Ok(exporter.clone())
+}
+
+fn invalid(status: Status) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, status)
 }
 
 fn identify(config: &DevConfig, default: String) -> (RuntimeId, Identity) {

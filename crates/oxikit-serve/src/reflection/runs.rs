@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use oxikit_core::{
-    Action, ActionContext, Call, Canceller, InputSender, Payload, Registry, Result, Run, Status,
+    Action, ActionContext, Call, Canceller, InputSender, Payload, Registry, Result, Run,
+    SpanExporter, Status,
 };
 use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::RunActionParams;
@@ -19,6 +20,8 @@ const FLUSH: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(crate) struct Runs {
     registry: Registry,
+    /// Where the tools look for traces.
+    exporter: Arc<dyn SpanExporter>,
     running: Arc<Mutex<HashMap<String, Canceller>>>,
 }
 
@@ -90,8 +93,8 @@ fn is_bidi(action: &Action) -> bool {
 }
 
 impl Runs {
-    pub(crate) fn new(registry: Registry) -> Self {
-        Self { registry, running: Arc::default() }
+    pub(crate) fn new(registry: Registry, exporter: Arc<dyn SpanExporter>) -> Self {
+        Self { registry, exporter, running: Arc::default() }
     }
 
     pub(crate) fn registry(&self) -> &Registry {
@@ -120,13 +123,11 @@ impl Runs {
             .map(|canceller| canceller.cancel())
     }
 
-    /// Sends the spans of what has ended: the tools ask for them right after an
-    /// answer.
+    /// Sends the tools the spans of what has ended: they ask for them right after
+    /// an answer.
     pub(crate) async fn flush(&self) {
-        if let Some(exporter) = self.registry.exporter() {
-            // Late is better than no answer.
-            _ = tokio::time::timeout(FLUSH, exporter.flush()).await;
-        }
+        // Late is better than no answer.
+        _ = tokio::time::timeout(FLUSH, self.exporter.flush()).await;
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Canceller>> {

@@ -29,7 +29,7 @@ use tokio_tungstenite::tungstenite::Error;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use backoff::Backoff;
-use dial::Target;
+pub(crate) use dial::Target;
 use session::Session;
 use sparing::Sparing;
 
@@ -45,8 +45,7 @@ const GONE: Duration = Duration::from_secs(60);
 
 /// How a manager is attended.
 pub(crate) struct Settings {
-    /// Where it listens, such as `ws://localhost:3200`.
-    pub(crate) url: String,
+    pub(crate) manager: Target,
     pub(crate) identity: Identity,
     /// Told where spans go, unless the environment has said so.
     pub(crate) telemetry: Option<GenkitExporter>,
@@ -56,14 +55,10 @@ pub(crate) struct Settings {
 /// Serves the manager, and dials it again and again when it is away, until
 /// `ending`.
 pub(crate) async fn attend(settings: Settings, runs: Runs, ending: CancellationToken) {
-    let Settings { url, identity, telemetry, backoff } = settings;
-    let target = match Target::parse(&url) {
-        Ok(target) => target,
-        Err(status) => return tracing::error!("{}", status.message()),
-    };
+    let Settings { manager, identity, telemetry, backoff } = settings;
     let session = Session::new(identity, runs, telemetry, ending.clone());
-    let line = Line { session: &session, backoff, address: target.address(), ending };
-    line.keep(|| target.dial()).await;
+    let line = Line { session: &session, backoff, address: manager.address(), ending };
+    line.keep(|| manager.dial()).await;
     session.end().await;
 }
 

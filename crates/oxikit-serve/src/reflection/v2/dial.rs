@@ -16,14 +16,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where a manager listens.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(crate) struct Target {
     url: Uri,
     host: String,
     port: u16,
 }
 
 impl Target {
-    pub(super) fn parse(url: &str) -> Result<Self, Status> {
+    /// Reads a URL such as `ws://localhost:3200`.
+    pub(crate) fn parse(url: &str) -> Result<Self, Status> {
         let refuse = |why: &str| {
             Status::invalid_argument(format!(
                 "the address of the manager {why}: it must be like `ws://localhost:3200`"

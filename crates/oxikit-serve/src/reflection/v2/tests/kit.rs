@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use oxikit_core::{
-    Action, ActionKind, Context, Emitter, Handler, Inputs, Payload, Registry, Status,
+    Action, ActionKind, Context, Emitter, Handler, Inputs, OpenSpan, Payload, Registry,
+    SpanExporter, SpanRecord, Status,
 };
 use oxikit_telemetry::GenkitExporter;
 use schemars::JsonSchema;
@@ -113,6 +114,22 @@ pub(super) fn identity() -> Identity {
     Identity { id: "4242".to_owned(), pid: 4242, name: "reflect-app".to_owned() }
 }
 
+/// Flushes whatever exporter the test adds later.
+pub(super) fn runs(registry: Registry) -> Runs {
+    struct All(Registry);
+    #[async_trait::async_trait]
+    impl SpanExporter for All {
+        fn start(&self, _: &OpenSpan) {}
+        fn end(&self, _: SpanRecord) {}
+        async fn flush(&self) {
+            if let Some(exporter) = self.0.exporter() {
+                exporter.flush().await;
+            }
+        }
+    }
+    Runs::new(registry.clone(), Arc::new(All(registry)))
+}
+
 impl App {
     pub(super) fn start() -> Self {
         let (registry, gate) = (Registry::default(), Arc::new(Semaphore::new(0)));
@@ -120,7 +137,7 @@ impl App {
         let (telemetry, ending) = (GenkitExporter::default(), CancellationToken::new());
         let session = Session::new(
             identity(),
-            Runs::new(registry.clone()),
+            runs(registry.clone()),
             Some(telemetry.clone()),
             ending.clone(),
         );

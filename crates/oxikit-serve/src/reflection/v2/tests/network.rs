@@ -14,9 +14,8 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{Message, WebSocketConfig};
 use tokio_util::sync::CancellationToken;
 
-use super::kit::{flow, identity};
-use crate::reflection::runs::Runs;
-use crate::reflection::v2::{Backoff, Settings, attend};
+use super::kit::{flow, identity, runs};
+use crate::reflection::v2::{Backoff, Settings, Target, attend};
 
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -36,12 +35,12 @@ impl Attended {
         flow(&registry, "echo", async |input: Value| Ok(input));
         let ending = CancellationToken::new();
         let settings = Settings {
-            url: format!("ws://localhost:{port}{path}"),
+            manager: Target::parse(&format!("ws://localhost:{port}{path}")).unwrap(),
             identity: identity(),
             telemetry: None,
             backoff: Backoff::default(),
         };
-        let app = tokio::spawn(attend(settings, Runs::new(registry), ending.clone()));
+        let app = tokio::spawn(attend(settings, runs(registry), ending.clone()));
         Self { listener, ending, app }
     }
 
@@ -149,11 +148,11 @@ async fn a_manager_that_never_speaks_is_left() {
 
 #[tokio::test]
 async fn an_address_that_cannot_be_dialled_is_refused_at_once() {
-    let settings = Settings {
-        url: "wss://localhost:3200".to_owned(),
-        identity: identity(),
-        telemetry: None,
-        backoff: Backoff::default(),
+    let config = crate::DevConfig {
+        manager: Some("wss://localhost:3200".to_owned()),
+        ..crate::DevConfig::default()
     };
-    attend(settings, Runs::new(Registry::default()), CancellationToken::new()).await;
+    let refused = config.start(&Registry::default()).await.unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
+    assert!(refused.to_string().contains("`wss`, which is not supported"), "{refused}");
 }
