@@ -2,15 +2,22 @@
 //! call them.
 
 mod action;
+mod agent;
+mod agent_door;
 mod app;
 mod args;
 mod client;
 mod config;
 mod doctor;
 mod environment;
+mod events;
 mod failure;
+mod flow;
+mod genkit_names;
 mod keyboard;
 mod output;
+mod run;
+mod runtimes;
 mod settings;
 mod start;
 
@@ -29,7 +36,8 @@ use output::Output;
 
 /// Runs the command that the arguments of the process name.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let words = genkit_names::translate(std::env::args_os().collect());
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             // Also how help is shown, which is no error. Who has stopped reading
@@ -62,7 +70,10 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
     match cli.command {
         Command::Start(args) => start::start(args, &place, output.is_json()).await,
         Command::App(args) => app::run(args, &place.client()?, output).await,
-        Command::Runtimes => action::runtimes(&place.client()?, output).await,
+        Command::Runtimes => runtimes::list(&place.client()?, output).await,
+        Command::Action(args) => action::run(args, &place.client()?, output).await,
+        Command::Flow(args) => flow::run(args, &place.client()?, output).await,
+        Command::Agent(args) => agent::run(args, place.client()?, output).await,
         Command::Env => environment::show(&place, output),
         Command::Doctor => doctor::run(&place, output).await,
         Command::Config(args) => config::run(args, &place, output),

@@ -1,33 +1,132 @@
-//! `oxikit runtimes`, and actions of any kind.
+//! `oxikit action`: actions of any kind.
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::args::{ActionArgs, ActionCommand, CallArgs, Target};
 use super::client::Client;
-use super::failure::Failure;
+use super::failure::{Exit, Failure};
 use super::output::{Output, table};
+use super::run::{Call, Outcome, context_argument, json_argument};
 
-/// The runtimes that are connected; a star marks the one that is asked when none is
-/// named.
-pub(super) async fn runtimes(client: &Client, output: &mut Output) -> Result<(), Failure> {
-    let answer = client.get("/runtimes").await?;
+pub(super) async fn run(
+    args: ActionArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match args.command {
+        ActionCommand::List { kind, target } => {
+            let list = list(client, &target, kind.as_deref()).await?;
+            show_list(&list, output)
+        }
+        ActionCommand::Run { key, call } => call_action(key, call, client, output).await,
+    }
+}
+
+/// What a runtime offers, as the tools say it; only of a kind, if one is named.
+pub(super) async fn list(
+    client: &Client,
+    target: &Target,
+    kind: Option<&str>,
+) -> Result<Value, Failure> {
+    let query = target.runtime.as_deref().map(|id| format!("?runtime={}", encoded(id)));
+    let path = format!("/actions{}", query.unwrap_or_default());
+    let mut list = match client.get(&path).await {
+        Ok(list) => list,
+        Err(failure) => return Err(client.explain(failure, target.runtime.as_deref()).await),
+    };
+    if let (Some(kind), Some(actions)) = (kind, list["actions"].as_object_mut()) {
+        let prefix = format!("/{kind}/");
+        actions.retain(|key, _| key.starts_with(&prefix));
+    }
+    Ok(list)
+}
+
+fn encoded(text: &str) -> impl std::fmt::Display {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
+}
+
+fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
     if output.is_json() {
-        return output.value(&answer);
+        return output.value(list);
     }
-    let runtimes = answer["runtimes"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if runtimes.is_empty() {
-        output.remark("no runtime is connected; `oxikit doctor` says why");
-        return Ok(());
+    let actions = list["actions"].as_object().into_iter().flatten();
+    let row = |(key, action): (&String, &Value)| {
+        let description = action["description"].as_str().unwrap_or_default();
+        vec![key.clone(), description.lines().next().unwrap_or_default().to_owned()]
+    };
+    for line in table(&actions.map(row).collect::<Vec<_>>()) {
+        output.line(line)?;
     }
-    let mut rows = vec![["", "ID", "NAME", "VERSION", "SINCE"].map(str::to_owned).to_vec()];
-    for runtime in runtimes {
-        let text = |member: &str| runtime[member].as_str().unwrap_or("-").to_owned();
-        let mark = if runtime["id"] == answer["current"] { "*" } else { "" };
-        let state = if runtime["isSilent"] == true { " (does not answer)" } else { "" };
-        rows.push(vec![
-            mark.to_owned(),
-            text("id"),
-            text("name"),
-            text("genkitVersion"),
-            text("timestamp") + state,
-        ]);
+    for skipped in list["skipped"].as_array().into_iter().flatten() {
+        output.remark(format!("left out: {} ({})", skipped["key"], skipped["reason"]));
     }
-    table(&rows).into_iter().try_for_each(|line| output.line(line))
+    Ok(())
+}
+
+/// Runs an action and shows what comes of it.
+pub(super) async fn call_action(
+    key: String,
+    args: CallArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let input = match args.input.as_deref() {
+        Some("-") => Some(std::io::read_to_string(std::io::stdin().lock())?),
+        input => input.map(str::to_owned),
+    };
+    let input = input.map(|text| json_argument("input", &text)).transpose()?;
+    let context = context_argument(args.context.as_deref())?;
+    let call = Call { input, context, ..args.target.call(key) };
+    let outcome = if args.stream {
+        client.stream(&call, args.timeout, |chunk| show_chunk(chunk, output)).await?
+    } else {
+        client.run(&call, args.timeout).await?
+    };
+    show_outcome(&outcome, args.stream, output)
+}
+
+fn show_chunk(chunk: &RawValue, output: &mut Output) -> Result<(), Failure> {
+    /// As the documentation has it.
+    #[derive(serde::Serialize)]
+    struct Chunk<'a> {
+        chunk: &'a RawValue,
+    }
+    if output.is_json() {
+        return output.value(&Chunk { chunk });
+    }
+    match serde_json::from_str::<String>(chunk.get()) {
+        Ok(text) => output.text(&text),
+        Err(_) => output.line(chunk.get()),
+    }
+}
+
+fn show_outcome(outcome: &Outcome, is_streamed: bool, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        output.value(outcome)?;
+    } else {
+        if is_streamed {
+            output.line("")?;
+        }
+        if let Some(result) = &outcome.result {
+            show_result(result, output)?;
+        }
+        if let Some(error) = &outcome.error {
+            output.error(&error.text());
+        }
+        if let Some(trace_id) = &outcome.trace_id {
+            output.remark(format!("trace {trace_id}"));
+        }
+    }
+    if outcome.ok { Ok(()) } else { Err(Failure::Shown(Exit::Failed)) }
+}
+
+/// A text as it is, other values on several lines.
+fn show_result(result: &RawValue, output: &mut Output) -> Result<(), Failure> {
+    match serde_json::from_str::<Value>(result.get()) {
+        Ok(Value::String(text)) => output.line(text),
+        Ok(value) => output.pretty(&value),
+        // Numbers of any size are JSON, but no values of ours.
+        Err(_) => output.line(result.get()),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -13,7 +14,9 @@ Examples:
   oxikit start --demo                       see everything at once, without a key
   oxikit start                              start the project of this folder
   oxikit start --watch -- npm run dev       start this, again after each change
-  oxikit doctor                             why is my runtime not visible?
+  oxikit flow run hello '\"Ada\"' -s          run a flow and show what it streams
+
+Genkit's spellings work too: `oxikit flow:run hello '\"Ada\"'`.
 
 Exit codes:
   0  good            1  the flow, or what was asked for, failed
@@ -41,6 +44,12 @@ pub(super) enum Command {
     App(AppArgs),
     /// List the runtimes that are connected.
     Runtimes,
+    /// List and run actions of any kind.
+    Action(ActionArgs),
+    /// Run flows.
+    Flow(FlowArgs),
+    /// List agents and talk to them.
+    Agent(AgentArgs),
     /// Print the variables for a runtime that is started by hand.
     #[command(after_help = "Example:\n  env $(oxikit env) node app.js")]
     Env,
@@ -101,6 +110,147 @@ pub(super) enum AppCommand {
     Stop,
 }
 
+/// On which runtime.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Target {
+    /// Ask this runtime, by its id; else the application that `start` runs, or the
+    /// runtime that came last.
+    #[arg(long, value_name = "ID")]
+    pub(super) runtime: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ActionArgs {
+    #[command(subcommand)]
+    pub(super) command: ActionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ActionCommand {
+    /// List the actions of a runtime.
+    List {
+        /// Only of this kind, such as `flow`, `tool`, `model` or `agent`.
+        #[arg(long = "type", value_name = "KIND")]
+        kind: Option<String>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Run an action.
+    #[command(after_help = "Example:\n  oxikit action run /tool/weather '{\"city\":\"Lisbon\"}'")]
+    Run {
+        /// Its key, such as `/flow/hello`.
+        key: String,
+        #[command(flatten)]
+        call: CallArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct FlowArgs {
+    #[command(subcommand)]
+    pub(super) command: FlowCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum FlowCommand {
+    /// Run a flow and print its output.
+    #[command(after_help = "\
+Examples:
+  oxikit flow run hello '\"Ada\"'
+  oxikit flow run hello '\"Ada\"' -s                  print chunks as they come
+  echo '{\"city\":\"Lisbon\"}' | oxikit flow run trip -
+  oxikit flow run orders '{}' --context '{\"auth\":{\"uid\":\"7\"}}' --timeout 30
+
+With --json: with -s a line {\"chunk\":…} for each chunk, then
+{\"ok\":true,\"result\":…,\"traceId\":…} or {\"ok\":false,\"error\":{\"status\":…,\"message\":…},\"traceId\":…}.")]
+    Run {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        call: CallArgs,
+    },
+    /// Run a flow on each input of a file, one after the other.
+    #[command(after_help = "\
+Example:
+  oxikit flow batch hello inputs.json --output results.json
+
+The file holds a JSON array of inputs, or one JSON value a line. All are run; the exit
+code is 1 if one failed.")]
+    Batch {
+        /// Its name.
+        name: String,
+        /// The file with the inputs.
+        file: PathBuf,
+        /// A label that the traces get.
+        #[arg(long)]
+        label: Option<String>,
+        /// Write the results to this file, a JSON array.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// The context of the runs, JSON.
+        #[arg(long, short, value_name = "JSON")]
+        context: Option<String>,
+        /// Give up a run after so many seconds.
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+        timeout: Option<Duration>,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+/// How an action is called.
+#[derive(Debug, Args)]
+pub(super) struct CallArgs {
+    /// The input, JSON; `-` reads it from the standard input.
+    pub(super) input: Option<String>,
+    /// Print chunks as they come.
+    #[arg(long, short)]
+    pub(super) stream: bool,
+    /// The context of the run, JSON, such as `{"auth":{"uid":"7"}}`.
+    #[arg(long, short, value_name = "JSON")]
+    pub(super) context: Option<String>,
+    /// Give up after so many seconds; the run is cancelled.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(super) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(super) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AgentArgs {
+    #[command(subcommand)]
+    pub(super) command: AgentCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AgentCommand {
+    /// List the agents of a runtime.
+    List {
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Talk to an agent: one message, or line by line.
+    #[command(after_help = "\
+Examples:
+  oxikit agent chat teashop 'Please order \"green tea\".'
+  oxikit agent chat teashop --session table-7")]
+    Chat {
+        /// Its name.
+        name: String,
+        /// What to say; without it each line of the standard input is a message.
+        message: Option<String>,
+        /// The session to go on with, or to begin; else a new one. Only for agents that
+        /// keep their sessions.
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+        /// Give up a turn after so many seconds.
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+        timeout: Option<Duration>,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ConfigArgs {
     #[command(subcommand)]
@@ -117,4 +267,13 @@ pub(super) enum ConfigCommand {
         #[command(flatten)]
         settings: SettingArgs,
     },
+}
+
+/// A number of seconds, also with a fraction.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
+    Duration::try_from_secs_f64(number)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "a number of seconds above 0 is needed".to_owned())
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, Response};
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::failure::{Exit, Failure};
@@ -15,7 +16,7 @@ use crate::server::ManagerFile;
 const CONNECT_TIME: Duration = Duration::from_secs(3);
 
 /// A client of the tools. The token is in no URL and no message.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Client {
     http: reqwest::Client,
     manager: ManagerFile,
@@ -58,6 +59,15 @@ impl Client {
         read(self.send(self.request(Method::POST, path).json(body)).await?).await
     }
 
+    /// Has an effect that takes its time: the head of the answer comes first.
+    pub(super) async fn start(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Response, Failure> {
+        self.send(self.request(Method::POST, path).json(body)).await
+    }
+
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!("{}/api/v1{path}", self.manager.api_url);
         self.http.request(method, url).bearer_auth(&self.manager.token)
@@ -70,10 +80,10 @@ impl Client {
         }
         let http = response.status();
         let body = response.bytes().await.unwrap_or_default();
-        match serde_json::from_slice::<Refusal>(&body) {
-            Ok(refusal) => Err(refusal.into()),
-            Err(_) => Err(Failure::internal(format!("the tools answered {http}"))),
-        }
+        Err(match serde_json::from_slice(&body) {
+            Ok(Refused::Plain(refusal) | Refused::Run { error: refusal }) => refusal.into(),
+            Err(_) => Failure::internal(format!("the tools answered {http}")),
+        })
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
@@ -86,7 +96,14 @@ impl Client {
     }
 }
 
-/// An error of the API.
+/// An error of the API; one of a run that did not begin stands a level deeper.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Refused {
+    Plain(Refusal),
+    Run { error: Refusal },
+}
+
 #[derive(Debug, Deserialize)]
 struct Refusal {
     /// Such as `NOT_FOUND`.
@@ -105,14 +122,12 @@ impl From<Refusal> for Failure {
     }
 }
 
-async fn read(response: Response) -> Result<Value, Failure> {
+/// The body of an answer, JSON.
+pub(super) async fn read<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
     let broken = |error: reqwest::Error| {
         Failure::nobody_there(format!("the tools ended in the middle of their answer: {error}"))
     };
     let body = response.bytes().await.map_err(broken)?;
-    if body.is_empty() {
-        return Ok(Value::Null);
-    }
     serde_json::from_slice(&body)
         .map_err(|error| Failure::internal(format!("the tools did not answer JSON: {error}")))
 }

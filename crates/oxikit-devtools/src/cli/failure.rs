@@ -62,6 +62,10 @@ impl Failure {
         Self::new(Exit::NobodyThere, "UNAVAILABLE", message)
     }
 
+    pub(super) fn failed(status: &str, message: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, status, message)
+    }
+
     pub(super) fn internal(message: impl Into<String>) -> Self {
         Self::new(Exit::Internal, "INTERNAL", message)
     }

@@ -32,6 +32,13 @@ impl Output {
         self.text(&line)
     }
 
+    /// A value for people: on several lines.
+    pub(super) fn pretty(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
+        text.push('\n');
+        self.text(&text)
+    }
+
     /// A line for people.
     pub(super) fn line(&mut self, line: impl Display) -> Result<(), Failure> {
         self.text(&format!("{line}\n"))

@@ -138,7 +138,7 @@ async fn greet(
         console.warn(warning).await;
     }
     if args.demo {
-        console.say("in another terminal: oxikit runtimes").await;
+        console.say("in another terminal: oxikit flow run hello '\"Ada\"' -s").await;
         return;
     }
     let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();

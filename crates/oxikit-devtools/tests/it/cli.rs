@@ -1,5 +1,6 @@
 //! The `oxikit` command, as a process of its own.
 
+mod demo;
 mod kit;
 mod start;
 mod usage;

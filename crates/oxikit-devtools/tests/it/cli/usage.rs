@@ -12,7 +12,18 @@ fn help_names_every_command_and_shows_examples() {
     let dir = tempfile::tempdir().unwrap();
     let help = run(dir.path(), &["--help"]);
     assert_eq!(help.code, 0);
-    for command in ["start", "app", "runtimes", "env", "doctor", "config", "completions"] {
+    for command in [
+        "start",
+        "app",
+        "runtimes",
+        "action",
+        "flow",
+        "agent",
+        "env",
+        "doctor",
+        "config",
+        "completions",
+    ] {
         assert!(help.stdout.contains(&format!("\n  {command} ")), "{command}: {}", help.stdout);
         let own = run(dir.path(), &[command, "--help"]);
         assert_eq!((own.code, own.stderr.as_str()), (0, ""), "{command}");
@@ -37,7 +48,20 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
     check(&["start", "--port", "many"], 2, "--port");
     check(&["start", "--demo", "--", "true"], 2, "--demo");
     check(&["start"], 2, "oxikit start --demo");
-    for words in [&["runtimes"][..], &["app", "status"], &["env"]] {
+    check(&["flow", "run"], 2, "<NAME>");
+    check(&["flow", "run", "x", "--timeout", "0"], 2, "above 0");
+    for words in [
+        &["runtimes"][..],
+        &["app", "status"],
+        &["action", "list"],
+        &["action", "run", "/flow/x"],
+        &["flow", "run", "x"],
+        &["flow:run", "x"],
+        &["flow", "batch", "x", "y"],
+        &["agent", "list"],
+        &["agent", "chat", "x", "hello"],
+        &["env"],
+    ] {
         check(words, 3, "oxikit start");
     }
     let as_json = run(dir.path(), &["runtimes", "--json"]);

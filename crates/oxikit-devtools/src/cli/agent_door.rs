@@ -1,0 +1,95 @@
+//! An agent of a runtime, reached through the tools.
+
+use async_trait::async_trait;
+use futures_util::stream;
+use oxikit_core::chat::{AgentDoor, AgentEvent, Invocation};
+use oxikit_core::{Result, Status, StatusCode};
+use oxikit_wire::{
+    AgentAbortRequest, AgentAbortResponse, AgentInit, AgentInput, GetSnapshotRequest,
+    SessionSnapshot, SnapshotStatus,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::args::Target;
+use super::client::Client;
+use super::failure::Failure;
+use super::run::{Call, RunError, RunPart, key_of};
+
+/// The way to an agent.
+#[derive(Debug)]
+pub(super) struct ManagedAgent {
+    pub(super) client: Client,
+    pub(super) target: Target,
+    pub(super) name: String,
+}
+
+impl ManagedAgent {
+    /// Runs an action that has the agent's name and another kind.
+    async fn run_companion<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+        input: &impl Serialize,
+    ) -> Result<T> {
+        let input = Some(to_raw_value(input)?);
+        let call = Call { input, ..self.target.call(key_of(kind, &self.name)) };
+        let outcome = self.client.run(&call, None).await.map_err(status_of)?;
+        match outcome.error {
+            Some(error) => Err(error.into()),
+            None => read(outcome.result),
+        }
+    }
+}
+
+#[async_trait]
+impl AgentDoor for ManagedAgent {
+    async fn invoke(&self, init: AgentInit, input: AgentInput) -> Result<Invocation> {
+        let call = Call {
+            input: Some(to_raw_value(&input)?),
+            init: Some(to_raw_value(&init)?),
+            ..self.target.call(key_of("agent", &self.name))
+        };
+        let parts = self.client.start_stream(&call).await.map_err(status_of)?;
+        Ok(Box::pin(stream::unfold(Some(parts), |parts| async move {
+            let mut parts = parts?;
+            match parts.next().await {
+                Ok(RunPart::Chunk(chunk)) => {
+                    Some((read(Some(chunk)).map(AgentEvent::Chunk), Some(parts)))
+                }
+                Ok(RunPart::Done(output)) => Some((read(output).map(AgentEvent::Done), None)),
+                Ok(RunPart::Failed(error)) => Some((Err(error.into()), None)),
+                Err(failure) => Some((Err(status_of(failure)), None)),
+            }
+        })))
+    }
+
+    async fn snapshot(&self, request: GetSnapshotRequest) -> Result<SessionSnapshot> {
+        self.run_companion("agent-snapshot", &request).await
+    }
+
+    async fn abort(&self, snapshot_id: &str) -> Result<Option<SnapshotStatus>> {
+        let request = AgentAbortRequest { snapshot_id: snapshot_id.to_owned() };
+        let answer: AgentAbortResponse = self.run_companion("agent-abort", &request).await?;
+        Ok(answer.status)
+    }
+}
+
+fn read<T: DeserializeOwned>(value: Option<Box<RawValue>>) -> Result<T> {
+    Ok(serde_json::from_str(value.as_deref().map_or("null", RawValue::get))?)
+}
+
+impl From<RunError> for Status {
+    fn from(error: RunError) -> Self {
+        let code = error.status.parse().unwrap_or(StatusCode::Unknown);
+        Self::public(code, error.message)
+    }
+}
+
+/// A failure of the tools as one of the agent.
+fn status_of(failure: Failure) -> Status {
+    let error = failure.to_json();
+    let text = |member: &str| error[member].as_str().unwrap_or_default();
+    let code = text("status").parse().unwrap_or(StatusCode::Unavailable);
+    Status::public(code, text("message"))
+}

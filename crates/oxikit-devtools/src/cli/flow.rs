@@ -1,0 +1,108 @@
+//! `oxikit flow`: runs flows, on one input or on many.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::action::call_action;
+use super::args::{FlowArgs, FlowCommand};
+use super::client::Client;
+use super::failure::{Exit, Failure};
+use super::output::Output;
+use super::run::{Call, Outcome, context_argument, key_of};
+
+pub(super) async fn run(
+    args: FlowArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match args.command {
+        FlowCommand::Run { name, call } => {
+            call_action(key_of("flow", &name), call, client, output).await
+        }
+        FlowCommand::Batch { name, file, label, output: to, context, timeout, target } => {
+            let inputs = read_inputs(&file)?;
+            let context = context_argument(context.as_deref())?;
+            let labels = label.map(|label| BTreeMap::from([("batchRun".to_owned(), label)]));
+            let mut rows = Vec::with_capacity(inputs.len());
+            let count = inputs.len();
+            for (index, input) in inputs.into_iter().enumerate() {
+                progress(index, count);
+                let call = Call {
+                    input: Some(input.clone()),
+                    context: context.clone(),
+                    telemetry_labels: labels.clone(),
+                    ..target.call(key_of("flow", &name))
+                };
+                let outcome = client.run(&call, timeout).await?;
+                let row = BatchRow { index, input, outcome };
+                show_row(&row, output)?;
+                rows.push(row);
+            }
+            if let Some(to) = to {
+                write_rows(&to, &rows)?;
+            }
+            let failed = rows.iter().filter(|row| !row.outcome.ok).count();
+            if !output.is_json() {
+                output.remark(format!("{} of {count} good", count - failed));
+            }
+            if failed == 0 { Ok(()) } else { Err(Failure::Shown(Exit::Failed)) }
+        }
+    }
+}
+
+/// One run of a batch.
+#[derive(Debug, Serialize)]
+struct BatchRow {
+    index: usize,
+    input: Box<RawValue>,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+/// A JSON array, or one value a line.
+fn read_inputs(path: &Path) -> Result<Vec<Box<RawValue>>, Failure> {
+    let refuse = |error: &dyn std::fmt::Display| {
+        let path = path.display();
+        Failure::usage(format!("{path}: {error}; it has to be a JSON array, or one value a line"))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    if let Ok(inputs) = serde_json::from_str(&text) {
+        return Ok(inputs);
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| serde_json::from_str(line).map_err(|error| refuse(&error))).collect()
+}
+
+fn write_rows(path: &Path, rows: &[BatchRow]) -> Result<(), Failure> {
+    let text = serde_json::to_vec_pretty(rows).map_err(io::Error::other)?;
+    std::fs::write(path, text)
+        .map_err(|error| Failure::internal(format!("{}: {error}", path.display())))
+}
+
+fn show_row(row: &BatchRow, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        return output.value(row);
+    }
+    match &row.outcome {
+        Outcome { error: Some(error), .. } => {
+            output.line(format!("{} {}", row.index, error.text()))
+        }
+        Outcome { result, .. } => {
+            let result = result.as_deref().map(RawValue::get).unwrap_or_default();
+            output.line(format!("{} {result}", row.index))
+        }
+    }
+}
+
+/// For those who watch.
+fn progress(index: usize, count: usize) {
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() && !io::stdout().is_terminal() {
+        // Nobody has to see it.
+        _ = write!(stderr, "\r{index} of {count} ");
+    }
+}

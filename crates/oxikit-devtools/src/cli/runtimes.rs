@@ -1,0 +1,33 @@
+//! `oxikit runtimes`.
+
+use super::client::Client;
+use super::failure::Failure;
+use super::output::{Output, table};
+
+/// The runtimes that are connected; a star marks the one that is asked when none is
+/// named.
+pub(super) async fn list(client: &Client, output: &mut Output) -> Result<(), Failure> {
+    let answer = client.get("/runtimes").await?;
+    if output.is_json() {
+        return output.value(&answer);
+    }
+    let runtimes = answer["runtimes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if runtimes.is_empty() {
+        output.remark("no runtime is connected; `oxikit doctor` says why");
+        return Ok(());
+    }
+    let mut rows = vec![["", "ID", "NAME", "VERSION", "SINCE"].map(str::to_owned).to_vec()];
+    for runtime in runtimes {
+        let text = |member: &str| runtime[member].as_str().unwrap_or("-").to_owned();
+        let mark = if runtime["id"] == answer["current"] { "*" } else { "" };
+        let state = if runtime["isSilent"] == true { " (does not answer)" } else { "" };
+        rows.push(vec![
+            mark.to_owned(),
+            text("id"),
+            text("name"),
+            text("genkitVersion"),
+            text("timestamp") + state,
+        ]);
+    }
+    table(&rows).into_iter().try_for_each(|line| output.line(line))
+}

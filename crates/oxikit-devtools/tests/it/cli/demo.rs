@@ -1,0 +1,200 @@
+//! The commands, with the built-in application.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::kit::{Ended, PATIENCE, Started, oxikit, run_with, until};
+
+/// A running demo whose runtime is there.
+fn demo(dir: &Path) -> Started {
+    let mut started = Started::new(dir, &["--demo"]);
+    started.line("connected with the developer tools");
+    let is_there = || started.run(&["runtimes", "--json"]).json()["current"].is_string();
+    assert!(until(PATIENCE, is_there));
+    started
+}
+
+const HELLO: &str = "This is offline/demo: no model was asked. You said: Say hello to Ada.";
+
+#[test]
+fn flows_are_run_and_streamed_and_their_failure_is_an_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+
+    let plain = demo.run(&["flow", "run", "hello", "\"Ada\""]);
+    assert_eq!((plain.code, plain.stdout), (0, format!("{HELLO}\n")));
+    let official = demo.run(&["flow:run", "hello", "\"Ada\"", "--json"]).json();
+    assert_eq!((&official["ok"], &official["result"]), (&json!(true), &json!(HELLO)));
+    assert_eq!(official["traceId"].as_str().map(str::len), Some(32));
+
+    let streamed = demo.run(&["flow", "run", "hello", "\"Ada\"", "-s", "--json"]).json_lines();
+    let (end, chunks) = streamed.split_last().unwrap();
+    assert_eq!(end["result"], HELLO);
+    let text: String = chunks.iter().map(|line| line["chunk"].as_str().unwrap()).collect();
+    assert_eq!(text, HELLO);
+    let shown = demo.run(&["flow", "run", "hello", "\"Ada\"", "-s"]);
+    assert_eq!(shown.stdout, format!("{HELLO}\n{HELLO}\n"));
+
+    let broken = demo.run(&["flow", "run", "broken", "\"no luck\""]);
+    assert_eq!((broken.code, broken.stdout.as_str()), (1, ""));
+    assert!(broken.stderr.contains("error: FAILED_PRECONDITION: no luck"), "{broken:?}");
+    let broken = demo.run(&["flow", "run", "broken", "\"no luck\"", "--json"]);
+    assert_eq!((broken.code, &broken.json()["ok"]), (1, &json!(false)));
+    assert_eq!(broken.json()["error"]["status"], "FAILED_PRECONDITION");
+    assert_eq!(broken.json()["traceId"].as_str().map(str::len), Some(32));
+}
+
+#[test]
+fn what_cannot_be_run_has_its_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let check = |words: &[&str], code: i32, text: &str| {
+        let ended = demo.run(words);
+        assert_eq!(ended.code, code, "{words:?}: {ended:?}");
+        assert!(ended.stderr.contains(text), "{words:?}: {ended:?}");
+    };
+    check(&["flow", "run", "nothing", "1"], 1, "/flow/nothing");
+    check(&["flow", "run", "hello", "7"], 1, "INVALID_ARGUMENT");
+    check(&["flow", "run", "hello", "Ada"], 2, "needs its own quotes");
+    check(&["flow", "run", "hello", "1", "--context", "[]"], 2, "a JSON object");
+    check(&["flow", "run", "hello", "1", "--runtime", "other"], 3, "oxikit runtimes");
+    check(&["action", "list", "--runtime", "other"], 3, "oxikit runtimes");
+    check(&["flow", "batch", "hello", "missing.json"], 2, "missing.json");
+    check(&["agent", "chat", "nobody", "hello"], 1, "/agent/nobody");
+
+    assert_eq!(demo.run(&["app", "stop"]).code, 0);
+    let is_gone = || demo.run(&["runtimes", "--json"]).json()["current"].is_null();
+    assert!(until(PATIENCE, is_gone));
+    check(&["flow", "run", "hello", "\"Ada\""], 3, "no runtime is connected");
+    check(&["doctor"], 3, "");
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_cancelled() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let input = json!({
+        "messages": [{"role": "user", "content": [{"text": "one two three"}]}],
+        "config": {"delayMs": 600_000},
+    });
+    let input = input.to_string();
+    let words = ["action", "run", "/model/offline/demo", &input, "-s", "--timeout=0.3", "--json"];
+    let ended = demo.run(&words);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert_eq!(ended.json_lines().pop().unwrap()["error"]["status"], "DEADLINE_EXCEEDED");
+}
+
+#[test]
+fn a_batch_runs_all_inputs_and_tells_of_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    fs::write(dir.path().join("list.json"), r#"["Ada", 7, "Bo"]"#).unwrap();
+    let words = ["flow", "batch", "hello", "list.json", "--label=x", "--output=out.json", "--json"];
+    let batch = demo.run(&words);
+    assert_eq!(batch.code, 1);
+    let rows = batch.json_lines();
+    let brief = |row: &Value| (row["index"].clone(), row["input"].clone(), row["ok"].clone());
+    let expected = [
+        (json!(0), json!("Ada"), json!(true)),
+        (json!(1), json!(7), json!(false)),
+        (json!(2), json!("Bo"), json!(true)),
+    ];
+    assert_eq!(rows.iter().map(brief).collect::<Vec<_>>(), expected);
+    let written = fs::read_to_string(dir.path().join("out.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Value>>(&written).unwrap(), rows);
+
+    fs::write(dir.path().join("lines.json"), "\"Ada\"\n\n\"Bo\"\n").unwrap();
+    let batch = demo.run(&["flow:batchRun", "hello", "lines.json"]);
+    assert_eq!((batch.code, batch.stdout.lines().count()), (0, 2));
+    assert!(batch.stderr.contains("2 of 2 good"));
+}
+
+#[test]
+fn an_agent_remembers_what_was_said_in_its_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let agents = demo.run(&["agent", "list", "--json"]).json();
+    assert_eq!(agents[0]["name"], "teashop");
+    assert_eq!(agents[0]["stateManagement"], "server");
+
+    let order = "Please order \"green tea\".";
+    let say = |message| demo.run(&["agent", "chat", "teashop", message, "--session=t7", "--json"]);
+    let first = say(order).json();
+    assert_eq!((&first["ok"], &first["sessionId"]), (&json!(true), &json!("t7")));
+    assert!(first["text"].as_str().unwrap().ends_with("1 on the order now"), "{first}");
+    assert!(say(order).json()["text"].as_str().unwrap().ends_with("2 on the order now"));
+
+    // Line by line: one session, and other messages than those above.
+    fs::write(dir.path().join("said"), format!("{order}\n\n{order}\n")).unwrap();
+    let lines = fs::File::open(dir.path().join("said")).unwrap();
+    let mut command = oxikit(dir.path());
+    let said: Ended = run_with(command.args(["agent", "chat", "teashop"]).stdin(lines));
+    assert_eq!(said.code, 0);
+    let ends = said.stdout.lines().map(|line| line.rsplit(": ").next().unwrap());
+    assert_eq!(ends.collect::<Vec<_>>(), ["1 on the order now", "2 on the order now"]);
+}
+
+#[test]
+fn actions_of_all_kinds_are_listed_and_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let all = demo.run(&["action", "list", "--json"]).json();
+    for key in [
+        "/flow/hello",
+        "/tool/weather",
+        "/prompt/joke",
+        "/agent/teashop",
+        "/evaluator/mentionsInput",
+        "/model/offline/demo",
+    ] {
+        assert!(all["actions"][key].is_object(), "{key}");
+    }
+    let flows = demo.run(&["action", "list", "--type=flow", "--json"]).json();
+    let flows: Vec<_> = flows["actions"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(flows, ["/flow/broken", "/flow/hello", "/flow/recipe", "/flow/umbrella"]);
+    let tool = demo.run(&["action", "run", "/tool/weather", r#"{"city":"Lisbon"}"#]);
+    assert_eq!(tool.stdout, "18 degrees and light rain in Lisbon\n");
+    let recipe = demo.run(&["flow", "run", "recipe", "\"soup\""]);
+    assert_eq!(serde_json::from_str::<Value>(&recipe.stdout).unwrap()["title"], "recipe for soup");
+}
+
+#[test]
+fn the_doctor_finds_nothing_wrong_with_the_demo() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let doctor = demo.run(&["doctor", "--json"]);
+    assert_eq!(doctor.code, 0);
+    let findings = doctor.json();
+    let verdicts = findings.as_array().unwrap().iter().map(|finding| &finding["verdict"]);
+    assert!(verdicts.clone().all(|verdict| verdict == "good"), "{findings:#}");
+}
+
+#[test]
+fn a_runtime_started_by_hand_with_the_variables_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let variables = demo.run(&["env"]).stdout;
+    let mut second = oxikit(dir.path());
+    second.arg("__demo").envs(variables.lines().map(|line| line.split_once('=').unwrap()));
+    let mut second = second.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let ids = || {
+        let list = demo.run(&["runtimes", "--json"]).json();
+        let ids = list["runtimes"].as_array().unwrap().iter();
+        ids.map(|runtime| runtime["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let own = demo.app()["pid"].as_u64().unwrap().to_string();
+    let other = second.id().to_string();
+    let both = until(PATIENCE, || ids().len() == 2);
+    let runs = demo.run(&["flow", "run", "hello", "\"Ada\"", "--runtime", &other]);
+    let list = demo.run(&["runtimes", "--json"]).json();
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert!(both);
+    assert_eq!(runs.code, 0);
+    // Who is not named is still the application that the tools have started.
+    assert_eq!(list["current"], own.as_str());
+    assert!(until(Duration::from_secs(5), || ids() == [own.as_str()]));
+}
