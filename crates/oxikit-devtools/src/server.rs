@@ -12,7 +12,7 @@ mod listen;
 mod official;
 mod openapi;
 mod options;
-mod reply;
+pub(crate) mod reply;
 mod request;
 mod routes;
 mod runs;
@@ -28,6 +28,7 @@ use oxikit_sql::TraceStore;
 use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
+use crate::telemetry::{TelemetryOptions, telemetry_routes};
 pub use app::{AppControl, AppState, AppStatus};
 pub use files::ManagerFile;
 use gate::Gate;
@@ -102,7 +103,12 @@ impl DevServer {
         let router = routes::router(server.shared.clone());
         server.open(api, Door::gated(gate, router));
         server.open(reflection, Door::runtimes(socket_route(runtimes, tokens.reflection)));
-        server.open(telemetry, Door::plain(axum::Router::new()));
+        let spans = telemetry_routes(
+            server.traces().clone(),
+            tokens.telemetry,
+            TelemetryOptions::default(),
+        );
+        server.open(telemetry, Door::plain(spans));
         Ok(server)
     }
 

@@ -14,6 +14,7 @@ use super::reply::Answer;
 use super::request::{JsonText, object, query};
 use super::runs::{Form, lines, spec, whole};
 use super::shared::Shared;
+use crate::telemetry::tools;
 
 /// `POST /api/runAction`.
 pub(crate) async fn run(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
@@ -61,6 +62,14 @@ pub(crate) async fn end_input(
     }
     let end: End = object(&body)?;
     Ok(taken(shared.runtimes.end_input(&end.trace_id).await))
+}
+
+/// `POST /api/streamTrace`.
+pub(crate) async fn stream_trace(
+    State(shared): State<Arc<Shared>>,
+    JsonText(body): JsonText,
+) -> Response<Body> {
+    tools::stream_trace(&shared.traces, &body)
 }
 
 /// `GET /api/__health`.

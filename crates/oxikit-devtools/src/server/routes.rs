@@ -69,6 +69,7 @@ pub(crate) const ROUTES: &[Route] = &[
     act("/api/streamAction", "Runs an action, line by line", || post(official::stream)),
     act("/api/sendBidiInput", "Sends an input", || post(official::send_input)),
     act("/api/endBidiInput", "Ends the inputs", || post(official::end_input)),
+    act("/api/streamTrace", "Tells the spans of a trace", || post(official::stream_trace)),
     read("/api/__health", "Answers", || get(official::health)),
     act("/api/__quitquitquit", "Ends the tools", || post(official::quit)),
 ];

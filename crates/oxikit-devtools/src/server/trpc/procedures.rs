@@ -12,12 +12,16 @@ use super::{Outcome, Verb};
 use crate::server::api::info::variable_names;
 use crate::server::shared::Shared;
 use crate::server::{AppControl, AppState};
+use crate::telemetry::tools;
 
 /// Name and way to call of every procedure. Officially the application is restarted
 /// and killed by queries; nothing here has an effect by `GET`.
 pub(crate) const PROCEDURES: &[(&str, Verb)] = &[
     ("listActions", Verb::Query),
     ("listValues", Verb::Query),
+    ("listTraces", Verb::Query),
+    ("getTrace", Verb::Query),
+    ("listLogs", Verb::Query),
     ("getCurrentRuntime", Verb::Query),
     ("getActiveRuntimes", Verb::Query),
     ("getAppProcessStatus", Verb::Query),
@@ -61,6 +65,12 @@ async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
             let (kind, runtime) = (members.text("type")?, members.optional_text("runtimeId")?);
             data(&runtimes.list_values(runtime.as_deref(), &kind).await?)
         }
+        "listTraces" => Ok(Some(tools::list_traces(&shared.traces, text(input)).await?)),
+        "getTrace" => {
+            Members::required(input)?.text("traceId")?;
+            Ok(Some(tools::get_trace(&shared.traces, text(input)).await?))
+        }
+        "listLogs" => Ok(Some(tools::list_logs(&shared.traces, text(input)).await?)),
         "getCurrentRuntime" => match runtimes.current() {
             Some(runtime) => data(&runtime),
             None => data(&json!({})),
@@ -84,7 +94,7 @@ async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
             data(&json!({"message": message}))
         }
         "addTrace" => {
-            let trace = redact::text(input.unwrap_or_default());
+            let trace = redact::text(text(input));
             shared.traces.ingest(trace.as_bytes()).await?;
             Ok(None)
         }
@@ -96,6 +106,10 @@ async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
 fn data(value: &impl Serialize) -> Outcome {
     let text = serde_json::to_string(value);
     text.map(Some).map_err(|error| Failure::new(Kind::Internal, error.to_string()))
+}
+
+fn text(input: Option<&str>) -> &str {
+    input.unwrap_or_default()
 }
 
 fn app_state(shared: &Shared) -> &'static str {

@@ -173,3 +173,33 @@ async fn health_answers_and_quit_is_told() {
     assert_eq!(quit, (200, json!("Server is shutting down")));
     soon(kit.server.quit_requested()).await;
 }
+
+#[tokio::test]
+async fn spans_that_a_runtime_sends_are_shown_and_followed() {
+    let kit = kit().await;
+    let missing = kit.get("/api/getTrace?input={\"traceId\":\"ffff\"}").await;
+    assert_eq!(missing, (200, json!({"result": {"data": ""}})));
+    let missing = kit.post("/api/streamTrace", json!({})).await;
+    assert_eq!(missing, (400, json!({"error": "traceId is required"})));
+    let span = json!({"spanId": "1111111111111111", "traceId": TRACE, "startTime": 1, "endTime": 2,
+        "attributes": {"genkit:input": "{\"apiKey\":\"planted-secret\"}"}, "displayName": "greet",
+        "instrumentationLibrary": {"name": "x"}, "spanKind": "INTERNAL"});
+    let trace = json!({"traceId": TRACE, "displayName": "greet", "startTime": 1, "endTime": 2,
+        "spans": {"1111111111111111": span}});
+    let url = format!("{}/api/traces", kit.server.urls().telemetry);
+    let posted = soon(kit.client.post(url).json(&trace).send()).await.unwrap();
+    assert_eq!(posted.status(), 200);
+    let (_, list) = kit.get("/api/listTraces").await;
+    assert_eq!(list["result"]["data"]["traces"][0]["traceId"], TRACE);
+    let (_, read) = kit.get(&format!("/api/getTrace?input={{\"traceId\":\"{TRACE}\"}}")).await;
+    assert_eq!(read["result"]["data"]["displayName"], "greet");
+    let followed = kit.posted("/api/streamTrace", json!({"traceId": TRACE})).await;
+    let followed = soon(followed.text()).await.unwrap();
+    assert!(followed.starts_with('{') && followed.contains(TRACE), "{followed}");
+    let logs = kit.get("/api/listLogs?input={\"limit\":1}").await;
+    assert_eq!(logs, (200, json!({"result": {"data": {"logs": []}}})));
+    for answer in [list.to_string(), read.to_string(), followed] {
+        assert!(!answer.contains("planted-secret"), "{answer}");
+    }
+    assert_eq!(kit.get("/api/listTraces?input={\"filter\":7}").await.0, 400);
+}
