@@ -4,6 +4,7 @@
 //! Runtimes dial in at the first, send spans to the second, and tools call the
 //! third, the HTTP API. Each has a token of its own, made at each start.
 
+mod agents;
 mod api;
 mod app;
 mod files;

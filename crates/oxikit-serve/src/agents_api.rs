@@ -39,8 +39,11 @@ use agent::Agent;
 use route::{Place, Route};
 
 pub(crate) use agent::AgentScope;
+pub use events::{Events, StreamHead};
+pub use execute_body::ExecuteBody;
 pub(crate) use openapi::{TAG, add_paths};
 pub(crate) use route::{ROOT, templates};
+pub use sessions::{activity, shown_state};
 
 /// The routes of the API.
 pub(crate) fn routes() -> Router<Arc<App>> {

@@ -12,7 +12,9 @@ pub(crate) async fn document() -> Answer {
 
 fn describe() -> Value {
     let mut paths = Map::new();
-    for route in ROUTES.iter().filter(|route| route.path.starts_with("/api/v1/")) {
+    // What official tools call is described by them.
+    let is_own = |path: &str| path.starts_with("/api/v1/") || path.starts_with("/api/agents");
+    for route in ROUTES.iter().filter(|route| is_own(route.path)) {
         let path = paths.entry(route.path.replace("{*", "{")).or_insert_with(|| json!({}));
         path[route.method.to_ascii_lowercase()] = operation(route);
     }

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Response, StatusCode as HttpStatus};
 use axum::response::IntoResponse;
-use axum::routing::{MethodRouter, any, get, post};
+use axum::routing::{MethodRouter, any, delete, get, post};
 use oxikit_core::Status;
 use oxikit_serve::inside::{error, error_with};
 
@@ -16,7 +16,7 @@ use super::api::{actions, apps, info, runs, runtimes};
 use super::openapi;
 use super::shared::Shared;
 use super::trpc::PROCEDURES;
-use super::{official, trpc};
+use super::{agents, official, trpc};
 
 /// One route.
 pub(crate) struct Route {
@@ -47,6 +47,15 @@ const fn act(
     Route { method: "POST", path, summary, handler }
 }
 
+/// Removes something.
+const fn remove(
+    path: &'static str,
+    summary: &'static str,
+    handler: fn() -> MethodRouter<Arc<Shared>>,
+) -> Route {
+    Route { method: "DELETE", path, summary, handler }
+}
+
 /// The routes of the API.
 pub(crate) const ROUTES: &[Route] = &[
     read("/", "Says what this is", || get(info::page)),
@@ -65,6 +74,17 @@ pub(crate) const ROUTES: &[Route] = &[
     act("/api/v1/app/restart", "Starts the application again", || post(apps::restart)),
     act("/api/v1/app/stop", "Ends the application", || post(apps::stop)),
     read("/api/v1/openapi.json", "This description", || get(openapi::document)),
+    read("/api/agents", "The agents of a runtime", || get(agents::list)),
+    read("/api/agents/{agent}", "One agent with its schemas", || get(agents::details)),
+    act("/api/agents/{agent}/execute", "One turn", || post(agents::execute)),
+    read("/api/agents/{agent}/sessions", "Sessions", || get(agents::list_sessions)),
+    read("/api/agents/{agent}/sessions/{session}", "One session", || get(agents::session)),
+    remove("/api/agents/{agent}/sessions/{session}", "Removes a session", || {
+        delete(agents::delete_session)
+    }),
+    act("/api/agents/{agent}/sessions/{session}/abort", "Stops the work of a session", || {
+        post(agents::abort)
+    }),
     act("/api/runAction", "Runs an action", || post(official::run)),
     act("/api/streamAction", "Runs an action, line by line", || post(official::stream)),
     act("/api/sendBidiInput", "Sends an input", || post(official::send_input)),
@@ -100,7 +120,8 @@ async fn nowhere() -> Response<Body> {
 }
 
 async fn wrong_method(state: State<Arc<Shared>>, request: Request) -> Response<Body> {
-    if !request.uri().path().starts_with("/api/v1/") && request.uri().path() != "/" {
+    let below = request.uri().path().strip_prefix("/api/");
+    if below.is_some_and(|below| !below.contains('/')) {
         // To an official client that is a procedure that there is not.
         return trpc::call(state, request).await.into_response();
     }

@@ -229,7 +229,8 @@ fn code_of(error: &ErrorData) -> StatusCode {
     error.code.and_then(StatusCode::from_grpc).unwrap_or(StatusCode::Unknown)
 }
 
-fn named(mut response: Response<Body>, trace_id: Option<&str>) -> Response<Body> {
+/// Names the run, so that its trace is found.
+pub(crate) fn named(mut response: Response<Body>, trace_id: Option<&str>) -> Response<Body> {
     if let Some(trace_id) = trace_id.and_then(|id| HeaderValue::from_str(id).ok()) {
         response.headers_mut().insert(TRACE_ID, trace_id);
     }

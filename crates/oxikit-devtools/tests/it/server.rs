@@ -1,5 +1,6 @@
 //! The server of the developer tools, over HTTP.
 
+mod agents;
 mod attacks;
 mod doors;
 mod kit;

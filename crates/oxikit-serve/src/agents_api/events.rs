@@ -13,14 +13,18 @@ use serde_json::value::RawValue;
 /// What is known of a turn before it begins; the first entry of a recorded one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct StreamHead {
-    pub(super) agent: String,
-    pub(super) session_id: String,
-    pub(super) telemetry: Telemetry,
+pub struct StreamHead {
+    /// The agent.
+    pub agent: String,
+    /// The session.
+    pub session_id: String,
+    /// Where its trace is.
+    pub telemetry: Telemetry,
 }
 
 /// Writes the events of a turn.
-pub(super) struct Events {
+#[derive(Debug)]
+pub struct Events {
     session_id: String,
     telemetry: Telemetry,
     /// The custom state as the client knows it.
@@ -29,6 +33,7 @@ pub(super) struct Events {
 }
 
 /// Numbers events, and writes those that the reader has not got.
+#[derive(Debug)]
 struct Writer {
     stream: String,
     /// The last event's number.
@@ -52,10 +57,16 @@ struct Chunk<'a> {
 }
 
 impl Events {
-    pub(super) fn new(head: StreamHead, stream: &str, known: u64) -> Self {
+    /// From the first one on that the reader does not know.
+    pub fn new(head: StreamHead, stream: &str, known: u64) -> Self {
         let writer = Writer { stream: stream.to_owned(), number: 0, known };
         let StreamHead { session_id, telemetry, .. } = head;
         Self { session_id, telemetry, custom: Value::Null, writer }
+    }
+
+    /// Tells where the trace is, if that was not known before.
+    pub fn set_telemetry(&mut self, telemetry: Telemetry) {
+        self.telemetry = telemetry;
     }
 
     /// Whether the reader has got the next event already.
@@ -64,7 +75,7 @@ impl Events {
     }
 
     /// The events of a chunk: mostly one.
-    pub(super) fn chunk(&mut self, out: &mut Vec<u8>, chunk: &Payload) -> Result<(), Status> {
+    pub fn chunk(&mut self, out: &mut Vec<u8>, chunk: &Payload) -> Result<(), Status> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Data<'a> {
@@ -110,7 +121,7 @@ impl Events {
     }
 
     /// The turn's result, and where its trace is.
-    pub(super) fn done(&mut self, out: &mut Vec<u8>, result: &ExecuteResult) -> Result<(), Status> {
+    pub fn done(&mut self, out: &mut Vec<u8>, result: &ExecuteResult) -> Result<(), Status> {
         self.writer.event(out, "done", result)?;
         self.telemetry(out)
     }
@@ -122,11 +133,7 @@ impl Events {
     }
 
     /// Why there is no result, and where the trace is.
-    pub(super) fn error(
-        &mut self,
-        out: &mut Vec<u8>,
-        status: &OutgoingStatus,
-    ) -> Result<(), Status> {
+    pub fn error(&mut self, out: &mut Vec<u8>, status: &OutgoingStatus) -> Result<(), Status> {
         #[derive(Serialize)]
         struct Data<'a> {
             error: &'a OutgoingStatus,

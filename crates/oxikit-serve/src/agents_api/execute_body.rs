@@ -13,15 +13,20 @@ use serde_json::value::RawValue;
 
 /// A turn as it was asked for.
 #[derive(Debug)]
-pub(super) struct ExecuteBody {
-    pub(super) input: AgentInput,
-    pub(super) init: ExecuteInit,
-    pub(super) stream: bool,
-    pub(super) labels: Option<JsonObject>,
+pub struct ExecuteBody {
+    /// The turn.
+    pub input: AgentInput,
+    /// What it goes on from.
+    pub init: ExecuteInit,
+    /// Whether events are wanted.
+    pub stream: bool,
+    /// Attributes of the trace.
+    pub labels: Option<JsonObject>,
 }
 
 impl ExecuteBody {
-    pub(super) fn parse(body: &Bytes) -> Result<Self, Status> {
+    /// Reads it in the forms that clients send.
+    pub fn parse(body: &Bytes) -> Result<Self, Status> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Members<'a> {
@@ -52,7 +57,7 @@ impl ExecuteBody {
     }
 
     /// What the agent's action starts from.
-    pub(super) fn agent_init(init: ExecuteInit, has_store: bool) -> Result<AgentInit, Status> {
+    pub fn agent_init(init: ExecuteInit, has_store: bool) -> Result<AgentInit, Status> {
         if has_store { server_managed(init) } else { client_managed(init) }
     }
 }

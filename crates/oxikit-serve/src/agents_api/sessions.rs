@@ -255,7 +255,8 @@ fn info(summary: SessionSummary) -> SessionInfo {
     }
 }
 
-fn activity(
+/// Whether a session waits for something.
+pub fn activity(
     status: Option<SnapshotStatus>,
     finish_reason: Option<AgentFinishReason>,
 ) -> SessionActivity {
@@ -272,7 +273,7 @@ fn counted(metadata: Option<JsonObject>, latest: &str, snapshots: usize) -> Json
 }
 
 /// The custom state's members with the artifacts among them.
-fn shown_state(state: SessionState) -> Result<JsonObject, Status> {
+pub fn shown_state(state: SessionState) -> Result<JsonObject, Status> {
     let artifacts = serde_json::to_value(state.artifacts.unwrap_or_default())?;
     let mut shown = match state.custom.map(Arc::unwrap_or_clone) {
         None => JsonObject::new(),

@@ -1,0 +1,123 @@
+//! Agents of any runtime, in the shape of the REST API for agents. All of it is done
+//! with the actions that every Genkit runtime has; what needs its store is refused.
+
+mod sessions;
+mod turns;
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use oxikit_core::{Status, StatusCode};
+use oxikit_wire::rpc::ErrorData;
+use oxikit_wire::{ActionDescriptor, AgentDetails, AgentList, AgentSummary};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::reply::{Answer, Failure, json as answer};
+use super::request::query;
+use super::shared::Shared;
+use crate::manager::RunSpec;
+pub(crate) use sessions::{abort, delete_session, list_sessions, session};
+pub(crate) use turns::execute;
+
+/// What the keys of agents begin with.
+const AGENTS: &str = "/agent/";
+
+/// `GET /api/agents[?runtime=]`.
+pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
+    let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
+    let agents = list.actions.into_iter().filter(|(key, _)| key.starts_with(AGENTS));
+    let agents = agents.map(|(_, action)| (action.name.clone(), summary(action)));
+    answer(&AgentList { agents: agents.collect() })
+}
+
+/// `GET /api/agents/{agent}[?runtime=]`.
+pub(crate) async fn details(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    uri: Uri,
+) -> Answer {
+    let action = Agent::find(shared, &name, &uri).await?.action;
+    let schema = |schema: &Option<Value>| schema.clone().unwrap_or_else(|| json!({}));
+    let (init_schema, input_schema) = (schema(&action.init_schema), schema(&action.input_schema));
+    let output_schema = schema(&action.output_schema);
+    let stream_schema = schema(&action.stream_schema);
+    let AgentSummary { name, description, has_store, store_type, metadata } = summary(action);
+    answer(&AgentDetails {
+        name,
+        description,
+        has_store,
+        store_type,
+        init_schema,
+        input_schema,
+        output_schema,
+        stream_schema,
+        metadata,
+    })
+}
+
+/// An agent of a runtime.
+struct Agent {
+    shared: Arc<Shared>,
+    runtime: Option<String>,
+    action: ActionDescriptor,
+}
+
+impl Agent {
+    /// The agent with this name, of the runtime that the query names.
+    async fn find(shared: Arc<Shared>, name: &str, uri: &Uri) -> Result<Self, Failure> {
+        let runtime = query(uri, "runtime");
+        let mut list = shared.runtimes.list_actions(runtime.as_deref()).await?;
+        let action = list.actions.remove(&format!("{AGENTS}{name}"));
+        let missing = || Status::not_found(format!("there is no agent `{name}`"));
+        Ok(Self { shared, runtime, action: action.ok_or_else(missing)? })
+    }
+
+    fn name(&self) -> &str {
+        &self.action.name
+    }
+
+    fn has_store(&self) -> bool {
+        has_store(&self.action)
+    }
+
+    /// A run with these parameters, on the agent's runtime.
+    fn spec(&self, params: &Value) -> RunSpec {
+        let spec = RunSpec::new(params.to_string());
+        match &self.runtime {
+            Some(runtime) => spec.on(runtime),
+            None => spec,
+        }
+    }
+
+    /// Runs an action that belongs to the agent: it has the same name.
+    async fn companion<T: DeserializeOwned>(&self, kind: &str, input: Value) -> Result<T, Status> {
+        let key = format!("/{kind}/{}", self.name());
+        let spec = self.spec(&json!({"key": key, "input": input}));
+        let run = self.shared.runtimes.run(spec).await.map_err(told)?;
+        let outcome = run.finish().await.map_err(told)?;
+        Ok(serde_json::from_slice(outcome.result.as_deref().unwrap_or(b"null"))?)
+    }
+}
+
+fn summary(action: ActionDescriptor) -> AgentSummary {
+    AgentSummary {
+        has_store: has_store(&action),
+        name: action.name,
+        description: action.description,
+        store_type: None,
+        metadata: action.metadata.unwrap_or_default(),
+    }
+}
+
+fn has_store(action: &ActionDescriptor) -> bool {
+    let agent = action.metadata.as_ref().and_then(|metadata| metadata.get("agent"));
+    agent.is_some_and(|agent| agent["stateManagement"] == "server")
+}
+
+/// What a runtime says went wrong, to be told on.
+fn told(error: ErrorData) -> Status {
+    let code = error.code.and_then(StatusCode::from_grpc).unwrap_or(StatusCode::Unknown);
+    Status::public(code, error.message.unwrap_or_else(|| code.standard_message().to_owned()))
+}

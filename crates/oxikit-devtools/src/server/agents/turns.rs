@@ -1,0 +1,182 @@
+//! Turns: as one answer, or as events.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, Uri};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use oxikit_core::{Payload, Status};
+use oxikit_serve::inside::{Events, ExecuteBody, StreamHead, stream_response};
+use oxikit_wire::{
+    AgentInit, AgentOutput, ExecuteResponse, ExecuteResult, SessionSnapshot, SessionState,
+    Telemetry,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{Agent, told};
+use crate::manager::RunHandle;
+use crate::server::reply::{Answer, json as answer};
+use crate::server::request::JsonText;
+use crate::server::runs::named;
+use crate::server::shared::Shared;
+
+/// `POST /api/agents/{agent}/execute[?runtime=]`.
+pub(crate) async fn execute(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    JsonText(body): JsonText,
+) -> Answer {
+    let agent = Agent::find(shared, &name, &uri).await?;
+    let ExecuteBody { input, init, stream, labels } = ExecuteBody::parse(&body)?;
+    let mut init = ExecuteBody::agent_init(init, agent.has_store())?;
+    let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let wants_stream = stream || accepts.is_some_and(|it| it.contains("text/event-stream"));
+    let session_id = wants_stream.then(|| name_session(&agent, &mut init));
+    let mut params = json!({"key": format!("/agent/{name}"), "input": input, "init": init});
+    if let Some(labels) = labels {
+        params["telemetryLabels"] = labels.into();
+    }
+    let spec = agent.spec(&params);
+    match session_id {
+        Some(session_id) => {
+            let mut run = agent.shared.runtimes.run(spec.streaming()).await?;
+            let trace_id = run.trace_id().await;
+            let telemetry = Telemetry {
+                trace_id: trace_id.as_deref().unwrap_or_default().to_owned(),
+                ..Telemetry::default()
+            };
+            let stream_id = Uuid::new_v4().simple().to_string();
+            let head = StreamHead { agent: name, session_id, telemetry };
+            let events = Events::new(head, &stream_id, 0);
+            let pieces = Turn { run, events, agent, taken: Vec::new() }.pieces();
+            Ok(named(stream_response(Body::from_stream(pieces)), trace_id.as_deref()))
+        }
+        None => {
+            let run = agent.shared.runtimes.run(spec).await?;
+            let outcome = run.finish().await?;
+            let telemetry = telemetry(&agent, outcome.trace_id.as_deref()).await;
+            let result = result_of(&agent, outcome.result.as_deref()).await?;
+            let response = answer(&ExecuteResponse { result, telemetry })?;
+            Ok(named(response, outcome.trace_id.as_deref()))
+        }
+    }
+}
+
+/// A turn whose events are sent as they come.
+struct Turn {
+    run: RunHandle,
+    events: Events,
+    agent: Agent,
+    taken: Vec<Bytes>,
+}
+
+impl Turn {
+    fn pieces(self) -> impl Stream<Item = Result<Vec<u8>, Infallible>> + Send {
+        stream::unfold(Some(self), |turn| async move {
+            let mut turn = turn?;
+            let mut piece = Vec::new();
+            if turn.run.next_chunks(&mut turn.taken).await == 0 {
+                turn.end(&mut piece).await;
+                return Some((Ok(piece), None));
+            }
+            let chunks = std::mem::take(&mut turn.taken);
+            match chunks
+                .into_iter()
+                .try_for_each(|chunk| turn.events.chunk(&mut piece, &Payload::from_json(chunk)?))
+            {
+                Ok(()) => Some((Ok(piece), Some(turn))),
+                Err(status) => {
+                    turn.fail(&mut piece, &status);
+                    Some((Ok(piece), None))
+                }
+            }
+        })
+    }
+
+    async fn end(mut self, piece: &mut Vec<u8>) {
+        let Self { run, events, agent, .. } = &mut self;
+        let trace_id = run.trace_id().await;
+        events.set_telemetry(telemetry(agent, trace_id.as_deref()).await);
+        let Self { run, mut events, agent, .. } = self;
+        let result = match run.finish().await.map_err(told) {
+            Ok(outcome) => result_of(&agent, outcome.result.as_deref()).await,
+            Err(status) => Err(status),
+        };
+        let written = match result {
+            Ok(result) => events.done(piece, &result),
+            Err(status) => events.error(piece, &status.outgoing()),
+        };
+        if let Err(error) = written {
+            tracing::warn!(%error, "the end of a turn cannot be written");
+        }
+    }
+
+    /// The agent has sent what is no chunk of an agent.
+    fn fail(&mut self, piece: &mut Vec<u8>, status: &Status) {
+        let message = format!("the agent has sent what is no chunk: {}", status.message());
+        // An error of ours is plain text: writing it cannot fail.
+        _ = self.events.error(piece, &Status::invalid_argument(message).outgoing());
+    }
+}
+
+/// Makes sure that the session has a name: every event says it.
+fn name_session(agent: &Agent, init: &mut AgentInit) -> String {
+    let fresh = || Uuid::new_v4().to_string();
+    if !agent.has_store() {
+        let empty = || SessionState {
+            messages: Some(Vec::new()),
+            artifacts: Some(Vec::new()),
+            ..SessionState::default()
+        };
+        let state = init.state.get_or_insert_with(empty);
+        return state.session_id.get_or_insert_with(fresh).clone();
+    }
+    if init.snapshot_id.is_some() {
+        return init.session_id.clone().unwrap_or_default();
+    }
+    init.session_id.get_or_insert_with(fresh).clone()
+}
+
+/// Where the trace is. Runtimes send their spans before they answer.
+async fn telemetry(agent: &Agent, trace_id: Option<&str>) -> Telemetry {
+    let Some(trace_id) = trace_id else { return Telemetry::default() };
+    let known = agent.shared.traces.summary(trace_id).await.ok().flatten();
+    let span_id = known.map(|trace| trace.root_id).unwrap_or_default();
+    Telemetry { trace_id: trace_id.to_owned(), span_id }
+}
+
+/// What came of a turn, with the whole state behind it.
+async fn result_of(agent: &Agent, output: Option<&[u8]>) -> Result<ExecuteResult, Status> {
+    let output: AgentOutput = serde_json::from_slice(output.unwrap_or(b"{}"))?;
+    let state = match (output.state, &output.snapshot_id) {
+        (Some(state), _) => Some(state),
+        (None, None) => Some(SessionState::default()),
+        // The turn is over, whatever comes of reading its state.
+        (None, Some(snapshot)) => {
+            let input = json!({"snapshotId": snapshot});
+            let found: Result<SessionSnapshot, _> = agent.companion("agent-snapshot", input).await;
+            found.ok().map(|snapshot| snapshot.state.unwrap_or_default())
+        }
+    };
+    let mut result = ExecuteResult {
+        session_id: output.session_id,
+        snapshot_id: output.snapshot_id,
+        finish_reason: output.finish_reason,
+        message: output.message,
+        error: output.error,
+        ..ExecuteResult::default()
+    };
+    if let Some(state) = state {
+        result.messages = Some(state.messages.unwrap_or_default());
+        result.state = Some(state.custom.unwrap_or_else(|| Arc::new(json!({}))));
+        result.artifacts = Some(state.artifacts.unwrap_or_default());
+    }
+    Ok(result)
+}

@@ -1,0 +1,168 @@
+//! Agents of a runtime in the shape of the REST API for agents.
+
+use serde_json::{Value, json};
+
+use super::kit::{Kit, kit};
+use crate::manager::kit::{Asked, Scripted, TRACE, soon};
+
+/// A runtime with two agents.
+async fn agents() -> (Kit, Scripted) {
+    let kit = kit().await;
+    let runtime = kit.runtime("one").await;
+    (kit, runtime)
+}
+
+impl Scripted {
+    /// Answers what agents there are.
+    async fn lists_agents(&mut self) {
+        let agent = |name: &str, kept_by: &str| {
+            json!({"name": name, "inputSchema": {"type": "object"},
+                "metadata": {"agent": {"stateManagement": kept_by}, "bidi": true}})
+        };
+        let asked = self.asked("listActions").await;
+        let actions = json!({"/agent/kept": agent("kept", "server"),
+            "/agent/free": agent("free", "client"), "/flow/x": {"name": "x"}});
+        self.answer(&asked, json!({"actions": actions})).await;
+    }
+
+    /// The run of this action that is asked for next.
+    async fn runs(&mut self, key: &str) -> Asked {
+        let asked = self.asked("runAction").await;
+        assert_eq!(asked.params["key"], key);
+        self.state(&asked, TRACE).await;
+        asked
+    }
+}
+
+fn snapshot(status: &str) -> Value {
+    json!({"snapshotId": "n1", "sessionId": "s1", "createdAt": "2026-11-15T06:15:56.549Z",
+        "status": status, "state": {"sessionId": "s1", "custom": {"turns": 1}, "artifacts": [],
+            "messages": [{"role": "user", "content": [{"text": "hi"}]}]}})
+}
+
+#[tokio::test]
+async fn agents_are_listed_with_who_keeps_their_state() {
+    let (kit, mut runtime) = agents().await;
+    let (list, ()) = tokio::join!(kit.get("/api/agents"), runtime.lists_agents());
+    let names: Vec<_> = list.1["agents"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["free", "kept"]);
+    assert_eq!(list.1["agents"]["kept"]["hasStore"], true);
+    let (agent, ()) = tokio::join!(kit.get("/api/agents/free?runtime=one"), runtime.lists_agents());
+    assert_eq!((agent.0, &agent.1["hasStore"]), (200, &json!(false)));
+    assert_eq!(agent.1["inputSchema"], json!({"type": "object"}));
+    let (missing, ()) = tokio::join!(kit.get("/api/agents/nobody"), runtime.lists_agents());
+    assert_eq!(missing.0, 404);
+}
+
+#[tokio::test]
+async fn a_turn_is_answered_with_the_state_behind_its_snapshot() {
+    let (kit, mut runtime) = agents().await;
+    let body = json!({"input": "hi", "init": {"sessionId": "s1"}});
+    let (answer, ()) = tokio::join!(kit.post("/api/agents/kept/execute", body), async {
+        runtime.lists_agents().await;
+        let turn = runtime.runs("/agent/kept").await;
+        let message = json!({"role": "user", "content": [{"text": "hi"}]});
+        assert_eq!(turn.params["input"], json!({"message": message}));
+        assert_eq!(turn.params["init"], json!({"sessionId": "s1"}));
+        let output = json!({"sessionId": "s1", "snapshotId": "n1", "finishReason": "stop"});
+        runtime.answer(&turn, json!({"result": output})).await;
+        let read = runtime.runs("/agent-snapshot/kept").await;
+        assert_eq!(read.params["input"], json!({"snapshotId": "n1"}));
+        runtime.answer(&read, json!({"result": snapshot("completed")})).await;
+    });
+    assert_eq!(answer.0, 200, "{}", answer.1);
+    let result = &answer.1["result"];
+    assert_eq!((&result["sessionId"], &result["state"]), (&json!("s1"), &json!({"turns": 1})));
+    assert_eq!(result["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(answer.1["telemetry"]["traceId"], TRACE);
+    let body = json!({"input": "hi", "init": {"messages": [{"role": "user", "content": []}]}});
+    let refused = kit.post("/api/agents/kept/execute", body);
+    let (refused, ()) = tokio::join!(refused, runtime.lists_agents());
+    assert_eq!(refused.1["status"], "FAILED_PRECONDITION");
+}
+
+#[tokio::test]
+async fn a_turn_is_told_as_events() {
+    let (kit, mut runtime) = agents().await;
+    let body = json!({"input": {"role": "user", "content": [{"text": "hi"}]}, "stream": true});
+    let (answer, ()) = tokio::join!(kit.posted("/api/agents/free/execute", body), async {
+        runtime.lists_agents().await;
+        let turn = runtime.runs("/agent/free").await;
+        let session = turn.params["init"]["state"]["sessionId"].clone();
+        for chunk in [
+            json!({"modelChunk": {"content": [{"text": "a"}]}}),
+            json!({"customPatch": [{"op": "replace", "path": "", "value": {"turns": 1}}]}),
+            json!({"artifact": {"name": "note", "parts": []}}),
+            json!({"turnEnd": {"finishReason": "stop"}}),
+        ] {
+            runtime.chunk(&turn, chunk).await;
+        }
+        let state = json!({"sessionId": session, "messages": [], "custom": {"turns": 1}});
+        let output = json!({"sessionId": session, "state": state, "finishReason": "stop"});
+        runtime.answer(&turn, json!({"result": output})).await;
+    });
+    assert_eq!(answer.headers()["x-genkit-trace-id"], TRACE);
+    let text = soon(answer.text()).await.unwrap();
+    let events: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    let expected = ["chunk", "stateUpdate", "artifact", "turnEnd", "done", "telemetry"];
+    assert_eq!(events, expected, "{text}");
+    assert!(text.contains(r#""stateUpdate":{"turns":1}"#), "{text}");
+    assert!(text.contains(TRACE), "{text}");
+}
+
+#[tokio::test]
+async fn a_turn_that_fails_says_why() {
+    let (kit, mut runtime) = agents().await;
+    let body = json!({"input": "hi", "stream": true});
+    let (answer, ()) = tokio::join!(kit.posted("/api/agents/free/execute", body), async {
+        runtime.lists_agents().await;
+        let turn = runtime.runs("/agent/free").await;
+        let data = json!({"code": 7, "message": "not for you", "details": {}});
+        runtime.fail(&turn, json!({"code": -32000, "message": "x", "data": data})).await;
+    });
+    let text = soon(answer.text()).await.unwrap();
+    assert!(text.starts_with("event: error\n") && text.contains("PERMISSION_DENIED"), "{text}");
+}
+
+#[tokio::test]
+async fn a_session_is_shown_and_its_work_stopped() {
+    let (kit, mut runtime) = agents().await;
+    let path = "/api/agents/kept/sessions/s1";
+    let (shown, ()) = tokio::join!(kit.get(path), async {
+        runtime.lists_agents().await;
+        let read = runtime.runs("/agent-snapshot/kept").await;
+        assert_eq!(read.params["input"], json!({"sessionId": "s1"}));
+        runtime.answer(&read, json!({"result": snapshot("pending")})).await;
+    });
+    assert_eq!((shown.0, &shown.1["status"]), (200, &json!("active")));
+    assert_eq!(shown.1["state"], json!({"turns": 1, "artifacts": []}));
+    assert_eq!(shown.1["threads"]["main"].as_array().unwrap().len(), 1);
+    let abort = format!("{path}/abort");
+    let (stopped, ()) = tokio::join!(kit.post(&abort, json!({})), async {
+        runtime.lists_agents().await;
+        let read = runtime.runs("/agent-snapshot/kept").await;
+        runtime.answer(&read, json!({"result": snapshot("pending")})).await;
+        let stop = runtime.runs("/agent-abort/kept").await;
+        assert_eq!(stop.params["input"], json!({"snapshotId": "n1"}));
+        let stopped = json!({"snapshotId": "n1", "status": "pending"});
+        runtime.answer(&stop, json!({"result": stopped})).await;
+    });
+    assert_eq!((stopped.0, &stopped.1["aborted"]), (200, &json!(["n1"])));
+}
+
+#[tokio::test]
+async fn what_only_a_store_could_tell_is_refused() {
+    let (kit, mut runtime) = agents().await;
+    for path in ["/api/agents/kept/sessions", "/api/agents/free/sessions/s1"] {
+        let (refused, ()) = tokio::join!(kit.get(path), runtime.lists_agents());
+        assert_eq!(
+            (refused.0, &refused.1["status"]),
+            (400, &json!("FAILED_PRECONDITION")),
+            "{path}"
+        );
+    }
+    let request = kit.call(reqwest::Method::DELETE, "/api/agents/kept/sessions/s1");
+    let request = request.header("content-type", "application/json").send();
+    let (refused, ()) = tokio::join!(soon(request), runtime.lists_agents());
+    assert_eq!(refused.unwrap().status(), 400);
+}
