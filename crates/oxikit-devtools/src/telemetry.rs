@@ -2,10 +2,12 @@
 //!
 //! [`telemetry_routes`] is the port that runtimes of every language send to, in
 //! Genkit's own form or by OTLP, and that the official tools read from.
-//! [`tools`] has what the official tools' API says about traces. All of it is in one
-//! [`TraceStore`](oxikit_sql::TraceStore).
+//! [`trace_routes`] is the part of the developer tools' own API that shows traces,
+//! and [`tools`] has what the official tools' API says about them. All of it is in
+//! one [`TraceStore`](oxikit_sql::TraceStore).
 
 mod answer;
+mod api;
 mod body;
 mod door;
 mod follow;
@@ -19,5 +21,6 @@ mod secrets;
 pub mod tools;
 mod unverified;
 
+pub use api::{TRACE_ROUTES, trace_routes};
 pub use options::TelemetryOptions;
 pub use routes::telemetry_routes;

@@ -18,6 +18,9 @@ use serde_json::Value;
 
 /// The last words of other spans may come a moment after the root's.
 const LINGER: Duration = Duration::from_millis(200);
+/// A connection with nothing to say says so.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
 /// What a reader of traces is told.
 #[derive(Debug)]
 pub(super) enum Told {
@@ -39,6 +42,19 @@ pub(super) fn official_events(store: &TraceStore, trace_id: &str) -> Response {
 pub(super) fn official_lines(store: &TraceStore, trace_id: &str) -> Response {
     let told = follow(store, trace_id).map(|told| official(&told, "", "\n"));
     streamed("text/plain; charset=utf-8", told)
+}
+
+/// A trace as events of our own API.
+pub(super) fn trace_events(store: &TraceStore, trace_id: &str) -> Response {
+    streamed("text/event-stream", kept_alive(follow(store, trace_id)))
+}
+
+/// All traces as events of our own API.
+pub(super) fn all_events(store: &TraceStore) -> Response {
+    let told = stream::unfold(store.subscribe(), async |mut feed| {
+        feed.next().await.map(|event| (Told::Event(event), feed))
+    });
+    streamed("text/event-stream", kept_alive(told))
 }
 
 fn streamed(
@@ -67,8 +83,37 @@ fn official(told: &Told, before: &str, after: &str) -> String {
     }
 }
 
+/// A message of our own API.
+fn own(told: &Told) -> String {
+    match told {
+        Told::Trace(trace) => format!(r#"{{"type":"trace","trace":{trace}}}"#),
+        Told::Event(TraceEvent::SpanStarted { trace_id, span }) => {
+            span_event("span_start", trace_id, span)
+        }
+        Told::Event(TraceEvent::SpanEnded { trace_id, span }) => {
+            span_event("span_end", trace_id, span)
+        }
+        Told::Event(TraceEvent::Lagged { missed }) => {
+            format!(r#"{{"type":"lagged","missed":{missed}}}"#)
+        }
+        Told::Event(_) => String::new(),
+        Told::End => r#"{"type":"end"}"#.to_owned(),
+    }
+}
+
 fn span_event(kind: &str, trace_id: &str, span: &str) -> String {
     format!(r#"{{"type":"{kind}","traceId":{},"span":{span}}}"#, Value::from(trace_id))
+}
+
+/// As events, with a comment whenever nothing happens for long.
+fn kept_alive(told: impl Stream<Item = Told> + Send + 'static) -> impl Stream<Item = String> {
+    stream::unfold(Box::pin(told), async |mut told| {
+        let text = match tokio::time::timeout(KEEP_ALIVE, told.next()).await {
+            Ok(told) => format!("data: {}\n\n", own(&told?)),
+            Err(_) => ":\n\n".to_owned(),
+        };
+        Some((text, told))
+    })
 }
 
 /// One trace, which need not be there yet, until its root has ended.

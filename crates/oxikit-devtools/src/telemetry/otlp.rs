@@ -106,6 +106,10 @@ impl Export {
     ) -> Result<Self, Refused> {
         let refuse = |reason: &dyn Display| Refused::invalid(format!("it is not OTLP: {reason}"));
         match post.form {
+            // A list would do for serde, too.
+            Form::Json if !post.bytes.trim_ascii_start().starts_with(b"{") => {
+                Err(refuse(&"it is no object"))
+            }
             Form::Json => serde_json::from_slice(&post.bytes).map_err(|error| refuse(&error)),
             Form::Protobuf => from_protobuf(&post.bytes).map_err(|error| refuse(&error)),
         }

@@ -1,4 +1,10 @@
 //! The telemetry port and the traces of the API.
 
+mod api;
+mod doors;
+mod follow;
 mod kit;
+mod load;
+mod otlp;
 mod replay;
+mod secrets;

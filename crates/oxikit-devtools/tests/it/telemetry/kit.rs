@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use oxikit_devtools::manager::Token;
 use oxikit_devtools::telemetry::{TelemetryOptions, telemetry_routes};
 use oxikit_sql::TraceStore;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A server with a store of its own, until the test ends.
 pub(crate) struct Server {
@@ -127,4 +127,18 @@ pub(crate) fn plain(value: Value) -> Value {
         }
         other => other,
     }
+}
+
+/// An ended root span with the id `s1`.
+pub(crate) fn span(trace_id: &str) -> Value {
+    json!({"spanId": "s1", "traceId": trace_id, "startTime": 1000, "endTime": 1002.5,
+        "attributes": {"genkit:type": "action", "genkit:metadata:subtype": "flow"},
+        "displayName": "greet", "instrumentationLibrary": {"name": "test"},
+        "spanKind": "INTERNAL", "status": {"code": 0}})
+}
+
+/// A trace of that span.
+pub(crate) fn trace(trace_id: &str) -> Value {
+    json!({"traceId": trace_id, "displayName": "greet", "startTime": 1000, "endTime": 1002.5,
+        "spans": {"s1": span(trace_id)}})
 }

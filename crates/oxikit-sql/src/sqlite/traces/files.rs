@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use oxikit_core::redact;
 use serde::Deserialize;
 
 use super::{TraceError, TraceStore};
@@ -26,7 +27,8 @@ struct Start {
 
 impl TraceStore {
     /// Takes over the traces of a folder such as `.genkit/traces`, oldest first. What is
-    /// there already is merged, so that it may be done again; the files stay.
+    /// there already is merged, so that it may be done again; the files stay. What looks
+    /// like a secret is covered.
     ///
     /// # Errors
     ///
@@ -51,7 +53,7 @@ impl TraceStore {
         let path = path.to_owned();
         let read = tokio::task::spawn_blocking(move || fs::read(path)).await;
         let json = read.map_err(std::io::Error::from)??;
-        self.ingest(&json).await
+        self.ingest(redact::json_text(&json).as_bytes()).await
     }
 }
 
