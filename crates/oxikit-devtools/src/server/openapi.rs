@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::reply::{Answer, json as answer};
-use super::routes::{ROUTES, Route};
+use super::routes::ROUTES;
+use crate::telemetry::TRACE_ROUTES;
 
 /// `GET /api/v1/openapi.json`.
 pub(crate) async fn document() -> Answer {
@@ -14,9 +15,14 @@ fn describe() -> Value {
     let mut paths = Map::new();
     // What official tools call is described by them.
     let is_own = |path: &str| path.starts_with("/api/v1/") || path.starts_with("/api/agents");
-    for route in ROUTES.iter().filter(|route| is_own(route.path)) {
-        let path = paths.entry(route.path.replace("{*", "{")).or_insert_with(|| json!({}));
-        path[route.method.to_ascii_lowercase()] = operation(route);
+    let routes = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.summary));
+    let traces = TRACE_ROUTES
+        .iter()
+        .map(|route| (route.method, format!("/api/v1{}", route.path), route.summary));
+    for (method, path, summary) in routes.chain(traces).filter(|(_, path, _)| is_own(path)) {
+        let operation = operation(&path, summary);
+        let path = paths.entry(path.replace("{*", "{")).or_insert_with(|| json!({}));
+        path[method.to_ascii_lowercase()] = operation;
     }
     json!({
         "openapi": "3.1.0",
@@ -43,8 +49,8 @@ fn describe() -> Value {
     })
 }
 
-fn operation(route: &Route) -> Value {
-    let in_path = route.path.split('/').filter_map(|part| {
+fn operation(path: &str, summary: &str) -> Value {
+    let in_path = path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
         Some(json!({
             "name": name.trim_start_matches('*'), "in": "path", "required": true,
@@ -52,7 +58,7 @@ fn operation(route: &Route) -> Value {
         }))
     });
     json!({
-        "summary": route.summary,
+        "summary": summary,
         "parameters": in_path.collect::<Vec<_>>(),
         "responses": {
             "200": {"description": "Done"},

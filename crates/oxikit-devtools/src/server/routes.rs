@@ -17,6 +17,7 @@ use super::openapi;
 use super::shared::Shared;
 use super::trpc::PROCEDURES;
 use super::{agents, official, trpc};
+use crate::telemetry::{TRACE_ROUTES, trace_routes};
 
 /// One route.
 pub(crate) struct Route {
@@ -98,17 +99,20 @@ pub(crate) const ROUTES: &[Route] = &[
 #[doc(hidden)]
 pub fn route_table() -> Vec<(&'static str, String)> {
     let routes = ROUTES.iter().map(|route| (route.method, route.path.to_owned()));
+    let traces = TRACE_ROUTES.iter().map(|route| (route.method, format!("/api/v1{}", route.path)));
     let procedures = PROCEDURES.iter().map(|(name, verb)| (verb.method(), format!("/api/{name}")));
-    routes.chain(procedures).collect()
+    routes.chain(traces).chain(procedures).collect()
 }
 
 /// All routes, ready to serve.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let add =
         |router: Router<Arc<Shared>>, route: &Route| router.route(route.path, (route.handler)());
+    let traces = trace_routes(shared.traces.clone(), &shared.options.root);
     ROUTES
         .iter()
         .fold(Router::new(), add)
+        .nest("/api/v1", traces.with_state(()))
         .route("/api/{procedures}", any(trpc::call))
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
