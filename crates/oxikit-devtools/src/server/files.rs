@@ -53,7 +53,7 @@ impl std::fmt::Debug for ManagerFile {
     }
 }
 
-/// The files that name the doors.
+/// The files that name the doors; they go with this.
 #[derive(Debug)]
 pub(crate) struct Files {
     data_dir: PathBuf,
@@ -94,6 +94,12 @@ impl Files {
             remove(&ManagerFile::path(&self.data_dir));
         }
         remove(&self.tools);
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 
