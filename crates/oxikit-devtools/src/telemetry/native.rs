@@ -1,9 +1,11 @@
 //! Posts in Genkit's own form.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use futures_util::future::try_join_all;
 use oxikit_core::redact;
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::answer::Refused;
@@ -12,6 +14,8 @@ use super::unverified;
 
 /// So many traces of one post are on their way at the same time.
 const AT_ONCE: usize = 64;
+/// So many traces a post may have: a list of nothing costs more memory than it has bytes.
+const MAX_TRACES: usize = 10_000;
 
 /// Stores a trace, or a list of them. The text is read once, by the store.
 pub(super) async fn store(door: &Door, sender: Sender, json: &[u8]) -> Result<(), Refused> {
@@ -20,8 +24,8 @@ pub(super) async fn store(door: &Door, sender: Sender, json: &[u8]) -> Result<()
     if !json.trim_ascii_start().starts_with('[') {
         return store_one(door, sender, &json).await.map_err(Refused::official);
     }
-    let no_list = |error| Refused::invalid(format!("it is no list of traces: {error}"));
-    let posts: Vec<&RawValue> = serde_json::from_str(&json).map_err(no_list)?;
+    let no_list = |error| Refused::invalid(format!("it is no list of traces: {error}")).official();
+    let Posts(posts) = serde_json::from_str(&json).map_err(no_list)?;
     // In their order: a span that begins and ends in one post has ended.
     for posts in posts.chunks(AT_ONCE) {
         let stored = posts.iter().map(|post| store_one(door, sender, post.get()));
@@ -39,4 +43,34 @@ async fn store_one(door: &Door, sender: Sender, json: &str) -> Result<(), Refuse
         }
     }
     Ok(())
+}
+
+/// The traces of a list, each as the text it came as.
+struct Posts<'a>(Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Posts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(PostsVisitor)
+    }
+}
+
+struct PostsVisitor;
+
+impl<'de> Visitor<'de> for PostsVisitor {
+    type Value = Posts<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of traces")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut posts = Vec::new();
+        while let Some(post) = list.next_element()? {
+            if posts.len() == MAX_TRACES {
+                return Err(A::Error::custom(format!("it has more than {MAX_TRACES} traces")));
+            }
+            posts.push(post);
+        }
+        Ok(Posts(posts))
+    }
 }

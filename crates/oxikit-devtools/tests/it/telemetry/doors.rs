@@ -144,6 +144,7 @@ async fn bad_posts_are_refused_and_store_nothing() {
         ("half", b"{".to_vec(), 500),
         ("a text", b"\"x\"".to_vec(), 500),
         ("a list of numbers", b"[1]".to_vec(), 500),
+        ("a list that is too long", format!("[{}0]", "0,".repeat(10_000)).into_bytes(), 500),
         ("not UTF-8", b"{\"traceId\":\"\xff\"}".to_vec(), 400),
         ("deep", deep, 500),
         ("no spans", with(|t| t["spans"] = Value::Null), 500),

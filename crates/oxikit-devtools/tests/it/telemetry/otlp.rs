@@ -231,3 +231,30 @@ async fn what_is_not_otlp_is_refused() {
     let metrics = server.post("/api/otlp/v1/metrics", &json!({"resourceMetrics": [{}]})).await;
     assert_eq!((metrics.status, &*metrics.text), (200, "{}"));
 }
+
+#[tokio::test]
+async fn damaged_exports_are_stored_or_refused() {
+    let server = server().await;
+    let seed =
+        std::env::var("OXIKIT_SEED").map_or_else(|_| fastrand::u64(..), |s| s.parse().unwrap());
+    eprintln!("OXIKIT_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let request: ExportTraceServiceRequest = serde_json::from_value(export()).unwrap();
+    let forms = [
+        ("application/json", export().to_string().into_bytes()),
+        ("application/x-protobuf", request.encode_to_vec()),
+    ];
+    for _ in 0..150 {
+        for (content_type, whole) in &forms {
+            let mut body = whole.clone();
+            for _ in 0..random.usize(1..4) {
+                let place = random.usize(..body.len());
+                body[place] = random.u8(..);
+            }
+            body.truncate(random.usize(1..=body.len() * 2).min(body.len()));
+            let answer = server.post_text("/api/otlp/v1/traces", content_type, body).await;
+            assert!(matches!(answer.status, 200 | 400), "{answer:?}");
+        }
+    }
+    assert_eq!(server.get("/api/__health").await.text, "OK");
+}
