@@ -126,7 +126,8 @@ async fn many_posts_without_a_token_are_too_many() {
         let answer = answer(request(&server, ("POST", "/api/traces"), "")).await;
         refused += usize::from(answer.status == 429);
     }
-    assert!((10..=14).contains(&refused), "{refused}");
+    // Six at once, and two more for each second that this takes.
+    assert!((5..=14).contains(&refused), "{refused}");
     server.add(&trace("t1")).await;
 }
 
