@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::reply::{Answer, json as answer};
-use super::routes::ROUTES;
-use crate::telemetry::TRACE_ROUTES;
+use super::routes::{Described, described};
 
 /// `GET /api/v1/openapi.json`.
 pub(crate) async fn document() -> Answer {
@@ -15,14 +14,9 @@ fn describe() -> Value {
     let mut paths = Map::new();
     // What official tools call is described by them.
     let is_own = |path: &str| path.starts_with("/api/v1/") || path.starts_with("/api/agents");
-    let routes = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.summary));
-    let traces = TRACE_ROUTES
-        .iter()
-        .map(|route| (route.method, format!("/api/v1{}", route.path), route.summary));
-    for (method, path, summary) in routes.chain(traces).filter(|(_, path, _)| is_own(path)) {
-        let operation = operation(&path, summary);
-        let path = paths.entry(path.replace("{*", "{")).or_insert_with(|| json!({}));
-        path[method.to_ascii_lowercase()] = operation;
+    for route in described().filter(|(_, path, _)| is_own(path)) {
+        let path = paths.entry(route.1.replace("{*", "{")).or_insert_with(|| json!({}));
+        path[route.0.to_ascii_lowercase()] = operation(&route);
     }
     json!({
         "openapi": "3.1.0",
@@ -49,7 +43,7 @@ fn describe() -> Value {
     })
 }
 
-fn operation(path: &str, summary: &str) -> Value {
+fn operation((_, path, summary): &Described) -> Value {
     let in_path = path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
         Some(json!({

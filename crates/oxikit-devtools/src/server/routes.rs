@@ -19,6 +19,9 @@ use super::trpc::PROCEDURES;
 use super::{agents, official, trpc};
 use crate::telemetry::{TRACE_ROUTES, trace_routes};
 
+/// What the paths of our own API begin with.
+const V1: &str = "/api/v1";
+
 /// One route.
 pub(crate) struct Route {
     /// Such as `GET`.
@@ -95,13 +98,21 @@ pub(crate) const ROUTES: &[Route] = &[
     act("/api/__quitquitquit", "Ends the tools", || post(official::quit)),
 ];
 
-/// Method and path of every route, for those who try them all.
+/// A route as others see it: method, path and summary.
+pub(crate) type Described = (&'static str, String, &'static str);
+
+/// All routes of our own: those of this table and those of traces.
+pub(crate) fn described() -> impl Iterator<Item = Described> {
+    let own = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.summary));
+    let traces = TRACE_ROUTES.iter();
+    own.chain(traces.map(|route| (route.method, format!("{V1}{}", route.path), route.summary)))
+}
+
+/// Method and path of every route and procedure, for those who try them all.
 #[doc(hidden)]
 pub fn route_table() -> Vec<(&'static str, String)> {
-    let routes = ROUTES.iter().map(|route| (route.method, route.path.to_owned()));
-    let traces = TRACE_ROUTES.iter().map(|route| (route.method, format!("/api/v1{}", route.path)));
     let procedures = PROCEDURES.iter().map(|(name, verb)| (verb.method(), format!("/api/{name}")));
-    routes.chain(traces).chain(procedures).collect()
+    described().map(|(method, path, _)| (method, path)).chain(procedures).collect()
 }
 
 /// All routes, ready to serve.
@@ -112,7 +123,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     ROUTES
         .iter()
         .fold(Router::new(), add)
-        .nest("/api/v1", traces.with_state(()))
+        .nest(V1, traces.with_state(()))
         .route("/api/{procedures}", any(trpc::call))
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)

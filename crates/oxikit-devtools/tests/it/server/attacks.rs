@@ -118,7 +118,7 @@ impl Target {
     }
 
     /// Nothing has happened to anybody.
-    async fn is_untouched(mut self) {
+    async fn must_be_untouched(mut self) {
         assert_eq!(self.victim.0.load(Ordering::Relaxed), 0, "the application was steered");
         let quit =
             tokio::time::timeout(std::time::Duration::ZERO, self.kit.server.quit_requested());
@@ -249,7 +249,7 @@ async fn no_foreign_page_and_no_foreign_host_reaches_any_route() {
         }
     }
     eprintln!("{tried} tries, 0 accepted");
-    target.is_untouched().await;
+    target.must_be_untouched().await;
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ async fn a_host_that_is_unclear_is_refused() {
         let answers = target.wire.exchange(&[("GET", request.clone())]).await;
         assert_eq!(answers[0].0, expected, "{request}");
     }
-    target.is_untouched().await;
+    target.must_be_untouched().await;
 }
 
 #[tokio::test]
@@ -341,7 +341,7 @@ async fn no_route_opens_without_its_own_token() {
     assert_eq!(answers[0].0, 429);
     assert!(answers[0].1.contains("retry-after: 60"), "{}", answers[0].1);
     assert_eq!(target.kit.get("/api/v1/info").await.0, 200);
-    target.is_untouched().await;
+    target.must_be_untouched().await;
 }
 
 #[tokio::test]
@@ -385,13 +385,14 @@ async fn effects_need_a_method_that_has_them_and_json() {
             assert!(matches!(status, 404 | 405), "{status} {method}: {request}");
         }
     }
-    target.is_untouched().await;
+    target.must_be_untouched().await;
 }
 
 #[tokio::test]
 async fn every_get_twice_changes_nothing() {
     let target = Target::new().await;
     let kit = &target.kit;
+    let urls = kit.server.urls();
     let before = (kit.server.runtimes().list(), kit.server.runtimes().counts());
     // What asks the runtime or never ends is tried elsewhere.
     let asks = |path: &str| {
@@ -401,12 +402,16 @@ async fn every_get_twice_changes_nothing() {
     for (_, path) in paths().into_iter().filter(|(method, path)| *method == "GET" && !asks(path)) {
         let (first, second) = (kit.get(&path).await, kit.get(&path).await);
         assert_eq!(first, second, "{path}");
+        for url in [&urls.api, &urls.reflection, &urls.telemetry] {
+            let token = url.rsplit('/').next().unwrap();
+            assert!(!first.1.to_string().contains(token), "{path} tells a token");
+        }
     }
     for (_, path) in paths().into_iter().filter(|(method, _)| *method == "POST") {
         assert!(matches!(kit.get(&path).await.0, 404 | 405), "{path}");
     }
     assert_eq!((kit.server.runtimes().list(), kit.server.runtimes().counts()), before);
-    target.is_untouched().await;
+    target.must_be_untouched().await;
 }
 
 #[tokio::test]

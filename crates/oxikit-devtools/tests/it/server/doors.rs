@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use oxikit_core::Status;
 use oxikit_devtools::server::{
     AppControl, AppState, AppStatus, DevServer, DevServerOptions, ManagerFile, PortChoice,
+    route_table,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -164,4 +165,21 @@ async fn the_application_is_shown_restarted_and_stopped() {
     let (status, refused) = kit.post("/api/v1/app/stop", json!({})).await;
     assert_eq!((status, &refused["message"]), (400, &json!("it does not want to")));
     assert_eq!(child.stops.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn the_api_describes_every_route_of_its_own() {
+    let kit = kit().await;
+    let (_, document) = kit.get("/api/v1/openapi.json").await;
+    for (method, path) in route_table() {
+        if path.starts_with("/api/v1/") || path.starts_with("/api/agents") {
+            let operation = &document["paths"][path.replace("{*", "{")][method.to_lowercase()];
+            let parameters = operation["parameters"].as_array().unwrap().len();
+            assert_eq!(parameters, path.matches('{').count(), "{method} {path}");
+        }
+    }
+    assert_eq!(kit.get("/api/v1/traces").await.1["traces"], json!([]));
+    let wrong = kit.post("/api/v1/traces", json!({})).await;
+    assert_eq!((wrong.0, &wrong.1["status"]), (405, &json!("INVALID_ARGUMENT")));
+    assert_eq!(kit.get("/api/v1/nothing").await.0, 404);
 }
