@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::kit::{server, span};
 
-/// The goal is a second; this is a debug build, beside other tests.
-const MAX_TIME: Duration = Duration::from_secs(3);
+/// The goal, for a release build on a machine of its own, is a second. This only finds
+/// a cost that grows with the trace: the official server takes 28 seconds.
+const MAX_TIME: Duration = Duration::from_secs(8);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_spans_of_a_trace_come_one_by_one_in_time() {
