@@ -36,8 +36,9 @@ pub(crate) struct AppCommand {
     pub(crate) words: Vec<OsString>,
     /// Where it works.
     pub(crate) dir: PathBuf,
-    /// What it finds in its environment, besides ours.
-    pub(crate) env: Vec<(&'static str, String)>,
+    /// What it finds in its environment, besides ours; what has no value it does not
+    /// find.
+    pub(crate) env: Vec<(&'static str, Option<String>)>,
 }
 
 /// A handle to the application. Clones are the same.

@@ -20,6 +20,8 @@ mod run;
 mod runtimes;
 mod settings;
 mod start;
+mod trace;
+mod trace_tree;
 
 use std::io;
 use std::path::PathBuf;
@@ -74,6 +76,7 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Action(args) => action::run(args, &place.client()?, output).await,
         Command::Flow(args) => flow::run(args, &place.client()?, output).await,
         Command::Agent(args) => agent::run(args, place.client()?, output).await,
+        Command::Trace(args) => trace::run(args, &place.client()?, output).await,
         Command::Env => environment::show(&place, output),
         Command::Doctor => doctor::run(&place, output).await,
         Command::Config(args) => config::run(args, &place, output),

@@ -74,12 +74,17 @@ fn command_of(command: &AppCommand) -> io::Result<Command> {
     process
         .args(arguments)
         .current_dir(&command.dir)
-        .envs(command.env.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
         .kill_on_drop(true);
+    for (name, value) in &command.env {
+        match value {
+            Some(value) => process.env(name, value),
+            None => process.env_remove(name),
+        };
+    }
     Ok(process)
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::args::{ActionArgs, ActionCommand, CallArgs, Target};
-use super::client::Client;
+use super::client::{Client, encoded};
 use super::failure::{Exit, Failure};
 use super::output::{Output, table};
 use super::run::{Call, Outcome, context_argument, json_argument};
@@ -40,10 +40,6 @@ pub(super) async fn list(
         actions.retain(|key, _| key.starts_with(&prefix));
     }
     Ok(list)
-}
-
-fn encoded(text: &str) -> impl std::fmt::Display {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
 }
 
 fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
@@ -115,7 +111,7 @@ fn show_outcome(outcome: &Outcome, is_streamed: bool, output: &mut Output) -> Re
             output.error(&error.text());
         }
         if let Some(trace_id) = &outcome.trace_id {
-            output.remark(format!("trace {trace_id}"));
+            output.remark(format!("oxikit trace show {trace_id}"));
         }
     }
     if outcome.ok { Ok(()) } else { Err(Failure::Shown(Exit::Failed)) }

@@ -15,6 +15,7 @@ Examples:
   oxikit start                              start the project of this folder
   oxikit start --watch -- npm run dev       start this, again after each change
   oxikit flow run hello '\"Ada\"' -s          run a flow and show what it streams
+  oxikit trace show latest                  where did the time go?
 
 Genkit's spellings work too: `oxikit flow:run hello '\"Ada\"'`.
 
@@ -50,8 +51,10 @@ pub(super) enum Command {
     Flow(FlowArgs),
     /// List agents and talk to them.
     Agent(AgentArgs),
+    /// Look at traces.
+    Trace(TraceArgs),
     /// Print the variables for a runtime that is started by hand.
-    #[command(after_help = "Example:\n  env $(oxikit env) node app.js")]
+    #[command(after_help = "Example:\n  export $(oxikit env) && node app.js")]
     Env,
     /// Say why a runtime is not visible.
     Doctor,
@@ -87,6 +90,10 @@ pub(super) struct StartArgs {
     /// Run the built-in application, offline and without a key.
     #[arg(long, conflicts_with = "command")]
     pub(super) demo: bool,
+    /// Let the application wait for the tools (V1) instead of dialling them (V2): for
+    /// versions of Genkit that cannot dial.
+    #[arg(long)]
+    pub(super) reflection_v1: bool,
     #[command(flatten)]
     pub(super) settings: SettingArgs,
     /// What to start; else what the files of the project say.
@@ -249,6 +256,56 @@ Examples:
         #[command(flatten)]
         target: Target,
     },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TraceArgs {
+    #[command(subcommand)]
+    pub(super) command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TraceCommand {
+    /// List traces, newest first.
+    #[command(after_help = "\
+Examples:
+  oxikit trace list --status error
+  oxikit trace list --type flow --name hello --limit 5
+  oxikit trace list --text lisbon")]
+    List(TraceFilterArgs),
+    /// Show a trace as a tree of its spans, with their durations.
+    Show {
+        /// Its id; `latest` is the newest one.
+        id: String,
+    },
+    /// Show traces as they end, until Ctrl-C.
+    Tail,
+}
+
+/// Which traces.
+#[derive(Debug, Args)]
+pub(super) struct TraceFilterArgs {
+    /// At most so many.
+    #[arg(long, default_value_t = 20, value_name = "NUMBER")]
+    pub(super) limit: u32,
+    /// Only of this name.
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// Only of this kind of action, such as `flow`.
+    #[arg(long = "type", value_name = "KIND")]
+    pub(super) kind: Option<String>,
+    /// Only those that ended so, or have not ended.
+    #[arg(long, value_parser = ["running", "success", "error"])]
+    pub(super) status: Option<String>,
+    /// Only with these words in one of their spans.
+    #[arg(long, value_name = "WORDS")]
+    pub(super) text: Option<String>,
+    /// Only of this session.
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<String>,
+    /// Go on behind the page that said this (`continuationToken` of --json).
+    #[arg(long, value_name = "TOKEN")]
+    pub(super) after: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! Calls the tools that run for the project.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::events::Events;
 use super::failure::{Exit, Failure};
 use crate::project::{is_alive, manager_of};
 use crate::server::ManagerFile;
@@ -57,6 +59,11 @@ impl Client {
     /// Has an effect.
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         read(self.send(self.request(Method::POST, path).json(body)).await?).await
+    }
+
+    /// Reads events as they come.
+    pub(super) async fn events(&self, path: &str) -> Result<Events, Failure> {
+        Ok(Events::new(self.send(self.request(Method::GET, path)).await?))
     }
 
     /// Has an effect that takes its time: the head of the answer comes first.
@@ -130,4 +137,9 @@ pub(super) async fn read<T: DeserializeOwned>(response: Response) -> Result<T, F
     let body = response.bytes().await.map_err(broken)?;
     serde_json::from_slice(&body)
         .map_err(|error| Failure::internal(format!("the tools did not answer JSON: {error}")))
+}
+
+/// Text as a part of a URL.
+pub(super) fn encoded(text: &str) -> impl Display {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
 }

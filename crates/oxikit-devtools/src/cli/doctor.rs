@@ -147,7 +147,7 @@ fn check_app(status: &Value) -> Finding {
 fn check_runtimes(list: &[Value]) -> Vec<Finding> {
     if list.is_empty() {
         let detail = "none is connected; one that is built at its start may need a while";
-        let fix = "start it with `oxikit start -- <command>`, or by hand with `env $(oxikit env) <command>`; it must use Genkit with GENKIT_ENV=dev";
+        let fix = "start it with `oxikit start -- <command>`, or by hand with `export $(oxikit env) && <command>`; it must use Genkit with GENKIT_ENV=dev";
         return vec![Finding::bad("runtimes", detail, fix)];
     }
     let finding = |runtime: &Value| {
@@ -186,7 +186,7 @@ fn check_environment(
     manager: Option<&ManagerFile>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Finding {
-    const FIX: &str = "unset it, or start the runtime with `env $(oxikit env) <command>`";
+    const FIX: &str = "unset it, or start the runtime with `export $(oxikit env) && <command>`";
     for name in ["GENKIT_REFLECTION_V2_SERVER", "GENKIT_TELEMETRY_SERVER"] {
         let Some(value) = variable(name) else { continue };
         let ours = manager.map(environment::variables).into_iter().flatten();

@@ -8,7 +8,7 @@ use super::output::Output;
 use crate::project::manager_of;
 use crate::server::ManagerFile;
 
-/// One `NAME=value` a line: `env $(oxikit env) node app.js`. They hold tokens.
+/// One `NAME=value` a line: `export $(oxikit env) && node app.js`. They hold tokens.
 pub(super) fn show(place: &Place, output: &mut Output) -> Result<(), Failure> {
     // Says what is wrong if there is nobody.
     place.client()?;

@@ -77,6 +77,15 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
+/// How long something took, for people.
+pub(super) fn duration(milliseconds: f64) -> String {
+    match milliseconds {
+        ms if ms < 1.0 => format!("{:.0} µs", ms * 1000.0),
+        ms if ms < 1000.0 => format!("{ms:.1} ms"),
+        ms => format!("{:.2} s", ms / 1000.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,5 +95,10 @@ mod tests {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let lines = table(&[row(["id", "name"]), row(["longer", "x"]), row(["é", ""])]);
         assert_eq!(lines, ["id      name", "longer  x", "é"]);
+    }
+
+    #[test]
+    fn durations_have_a_fitting_unit() {
+        assert_eq!([0.25, 12.34, 2500.0].map(duration), ["250 µs", "12.3 ms", "2.50 s"]);
     }
 }

@@ -37,7 +37,7 @@ pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Resu
     let console = Console::start(command.name.clone(), is_json);
     greet(&console, &server, &command, &args, &settings).await;
 
-    command.env = server.env();
+    command.env = environment(&server, args.reflection_v1);
     let guard = Guard::start()?;
     let (app, work) = App::start(command, console.clone(), guard);
     server.set_app(Arc::new(app.clone()));
@@ -88,6 +88,13 @@ fn command(args: &StartArgs, settings: &Settings, root: &Path) -> Result<AppComm
     Ok(here(detected.name, words, root.to_owned()))
 }
 
+/// What leads the application to the tools. One that is not told where to dial waits
+/// to be found.
+fn environment(server: &DevServer, is_v1: bool) -> Vec<(&'static str, Option<String>)> {
+    let value = |name, value| (name != "GENKIT_REFLECTION_V2_SERVER" || !is_v1).then_some(value);
+    server.env().into_iter().map(|(name, text)| (name, value(name, text))).collect()
+}
+
 fn short_name(program: &OsString) -> String {
     let name = Path::new(program).file_stem().unwrap_or(program);
     name.to_string_lossy().into_owned()
@@ -99,7 +106,7 @@ async fn refuse_second(root: &Path) -> Result<(), Failure> {
     let (pid, url) = (manager.pid, manager.api_url.clone());
     if project::is_alive(&manager) && Client::of(manager)?.get("/info").await.is_ok() {
         return Err(Failure::nobody_there(format!(
-            "the tools run already for this project (process {pid}, {url}): end them first, or start the application beside them with `env $(oxikit env) <command>`"
+            "the tools run already for this project (process {pid}, {url}): end them first, or start the application beside them with `export $(oxikit env) && <command>`"
         )));
     }
     Ok(())

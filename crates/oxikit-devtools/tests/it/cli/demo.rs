@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::kit::{Ended, PATIENCE, Started, oxikit, run_with, until};
+use super::kit::{Ended, PATIENCE, Started, ended, lines_of, oxikit, run_with, signal, until};
 
 /// A running demo whose runtime is there.
 fn demo(dir: &Path) -> Started {
@@ -162,6 +164,58 @@ fn actions_of_all_kinds_are_listed_and_run() {
 }
 
 #[test]
+fn traces_are_listed_shown_and_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let mut tail = oxikit(dir.path());
+    let mut tail = tail.args(["trace", "tail"]).stdout(Stdio::piped()).spawn().unwrap();
+    let tailed = lines_of(tail.stdout.take().unwrap());
+    // What runs before the tail listens is not told: run until it is.
+    let ran = |flow: &str, input: &str| {
+        let outcome = demo.run(&["flow", "run", flow, input, "--json"]).json();
+        outcome["traceId"].as_str().unwrap().to_owned()
+    };
+    let mut line = String::new();
+    assert!(until(PATIENCE, || {
+        ran("hello", "\"Ada\"");
+        line = tailed.recv_timeout(Duration::from_millis(300)).unwrap_or_default();
+        !line.is_empty()
+    }));
+    assert!(line.starts_with("hello flow "), "{line}");
+
+    let id = ran("umbrella", "\"Rome\"");
+    let bad = ran("broken", "\"no luck\"");
+    let list = demo.run(&["trace", "list", "--json"]).json();
+    assert_eq!(list["traces"][0]["traceId"], bad.as_str());
+    assert_eq!(list["traces"][0]["status"], "error");
+    assert_eq!(list["traces"][1]["traceId"], id.as_str());
+    let shown = demo.run(&["trace:list", "--limit=2"]).stdout;
+    let rows: Vec<&str> = shown.lines().collect();
+    assert!(rows.len() == 3 && rows[1].ends_with(&bad) && rows[2].ends_with(&id), "{shown}");
+    let failed = demo.run(&["trace", "list", "--status=error", "--json"]).json();
+    assert_eq!(failed["traces"].as_array().map(Vec::len), Some(1));
+
+    let tree = demo.run(&["trace", "show", &id]).stdout;
+    let names: Vec<_> =
+        tree.lines().map(|line| line.split(' ').find(|word| !word.is_empty())).collect();
+    assert_eq!(names.first(), Some(&Some("umbrella")), "{tree}");
+    assert!(
+        tree.lines().any(|line| line.starts_with("  ") && line.contains("weather tool")),
+        "{tree}"
+    );
+    assert!(tree.lines().all(|line| line.ends_with("s")), "each has its duration: {tree}");
+    let failed = demo.run(&["trace", "show", "latest"]).stdout;
+    assert!(failed.starts_with("broken flow ") && failed.contains("no luck"), "{failed}");
+    let whole = demo.run(&["trace:get", &id, "--json"]).json();
+    assert_eq!(whole["trace"]["name"], "umbrella");
+    assert_eq!(whole["spans"].as_array().map(Vec::len), Some(tree.lines().count()));
+    assert_eq!(demo.run(&["trace", "show", "0123"]).code, 1);
+
+    signal(tail.id(), Signal::INT);
+    assert_eq!(ended(&mut tail, PATIENCE).unwrap().code(), Some(0));
+}
+
+#[test]
 fn the_doctor_finds_nothing_wrong_with_the_demo() {
     let dir = tempfile::tempdir().unwrap();
     let demo = demo(dir.path());
@@ -173,13 +227,25 @@ fn the_doctor_finds_nothing_wrong_with_the_demo() {
 }
 
 #[test]
+fn an_application_that_cannot_dial_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let started = Started::new(dir.path(), &["--demo", "--reflection-v1"]);
+    let list = || started.run(&["runtimes", "--json"]).json();
+    assert!(until(PATIENCE, || list()["current"].is_string()));
+    let url = list()["runtimes"][0]["reflectionServerUrl"].as_str().unwrap().to_owned();
+    assert!(url.starts_with("http://"), "{url}");
+    let streamed = started.run(&["flow", "run", "hello", "\"Ada\"", "-s"]);
+    assert_eq!(streamed.stdout, format!("{HELLO}\n{HELLO}\n"));
+}
+
+#[test]
 fn a_runtime_started_by_hand_with_the_variables_is_seen() {
     let dir = tempfile::tempdir().unwrap();
     let demo = demo(dir.path());
     let variables = demo.run(&["env"]).stdout;
     let mut second = oxikit(dir.path());
     second.arg("__demo").envs(variables.lines().map(|line| line.split_once('=').unwrap()));
-    let mut second = second.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut second = second.stderr(Stdio::null()).spawn().unwrap();
     let ids = || {
         let list = demo.run(&["runtimes", "--json"]).json();
         let ids = list["runtimes"].as_array().unwrap().iter();

@@ -105,6 +105,22 @@ pub(crate) fn until(within: Duration, mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
+/// Sends a signal to a process of ours.
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
+}
+
+/// The lines of a pipe as they come.
+pub(crate) fn lines_of(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (tx, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            _ = tx.send(line);
+        }
+    });
+    lines
+}
+
 /// Whether a process lives. One that nobody has waited for does not.
 pub(crate) fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -179,8 +195,8 @@ impl Started {
         line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
     }
 
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_raw(self.pid() as i32).unwrap(), signal).unwrap();
+    pub(crate) fn signal(&self, kind: Signal) {
+        signal(self.pid(), kind);
     }
 
     /// How it ended, and all its other lines.

@@ -192,6 +192,16 @@ fn a_second_start_for_a_project_is_refused() {
 }
 
 #[test]
+fn a_port_that_is_taken_is_told_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ended = run(dir.path(), &["start", "--port", &port, "--", "true"]);
+    assert_eq!(ended.code, 3);
+    assert!(ended.stderr.contains(&port), "{ended:?}");
+}
+
+#[test]
 fn what_the_tools_write_is_for_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
@@ -225,6 +235,8 @@ fn tokens_are_in_no_output_and_no_arguments() {
         &["app", "status"][..],
         &["runtimes"],
         &["runtimes", "--json"],
+        &["action", "list"],
+        &["trace", "list"],
         &["doctor"],
         &["doctor", "--json"],
         &["config", "show", "--origin"],

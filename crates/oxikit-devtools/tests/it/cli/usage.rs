@@ -19,6 +19,7 @@ fn help_names_every_command_and_shows_examples() {
         "action",
         "flow",
         "agent",
+        "trace",
         "env",
         "doctor",
         "config",
@@ -60,6 +61,9 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
         &["flow", "batch", "x", "y"],
         &["agent", "list"],
         &["agent", "chat", "x", "hello"],
+        &["trace", "list"],
+        &["trace:get", "x"],
+        &["trace", "tail"],
         &["env"],
     ] {
         check(words, 3, "oxikit start");

@@ -1,0 +1,136 @@
+//! `oxikit trace`: what has run.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use owo_colors::OwoColorize;
+use serde_json::Value;
+
+use super::args::{TraceArgs, TraceCommand, TraceFilterArgs};
+use super::client::{Client, encoded};
+use super::failure::Failure;
+use super::output::{Output, duration, table};
+use super::trace_tree;
+
+pub(super) async fn run(
+    args: TraceArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match args.command {
+        TraceCommand::List(filter) => list(&filter, client, output).await,
+        TraceCommand::Show { id } => show(&id, client, output).await,
+        TraceCommand::Tail => {
+            tokio::select! {
+                ended = tail(client, output) => ended,
+                // That is how it is meant to end.
+                _ = tokio::signal::ctrl_c() => Ok(()),
+            }
+        }
+    }
+}
+
+async fn list(
+    filter: &TraceFilterArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let page = client.get(&format!("/traces?{}", query(filter))).await?;
+    if output.is_json() {
+        return output.value(&page);
+    }
+    let traces = page["traces"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if traces.is_empty() {
+        output.remark("no traces");
+        return Ok(());
+    }
+    let heading = ["STARTED", "DURATION", "STATUS", "TYPE", "NAME", "TOKENS", "TRACE"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    rows.extend(traces.iter().map(row));
+    table(&rows).into_iter().try_for_each(|line| output.line(line))
+}
+
+fn query(filter: &TraceFilterArgs) -> String {
+    let TraceFilterArgs { limit, name, kind, status, text, session, after } = filter;
+    let mut query = format!("limit={limit}");
+    for (member, value) in [
+        ("name", name),
+        ("type", kind),
+        ("status", status),
+        ("text", text),
+        ("session", session),
+        ("continuationToken", after),
+    ] {
+        if let Some(value) = value {
+            query.push_str(&format!("&{member}={}", encoded(value)));
+        }
+    }
+    query
+}
+
+fn row(trace: &Value) -> Vec<String> {
+    let text = |member: &str| trace[member].as_str().unwrap_or("-").to_owned();
+    let tokens = trace["usage"]["totalTokens"].as_i64().filter(|tokens| *tokens > 0);
+    vec![
+        trace["startTime"].as_f64().map(started).unwrap_or_default(),
+        trace["duration"].as_f64().map_or_else(|| "-".to_owned(), duration),
+        text("status"),
+        text("type"),
+        text("name"),
+        tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string()),
+        text("traceId"),
+    ]
+}
+
+/// How long ago, for people.
+fn started(milliseconds: f64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    match (now.as_secs_f64() - milliseconds / 1000.0).max(0.0) as u64 {
+        seconds @ 0..=119 => format!("{seconds} s ago"),
+        seconds @ 120..=7199 => format!("{} min ago", seconds / 60),
+        seconds @ 7200..=172_799 => format!("{} h ago", seconds / 3600),
+        seconds => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Failure> {
+    let id = match id {
+        "latest" => latest(client).await?,
+        id => id.to_owned(),
+    };
+    let trace = client.get(&format!("/traces/{}", encoded(&id))).await?;
+    if output.is_json() {
+        return output.value(&trace);
+    }
+    let spans: Vec<&Value> =
+        trace["spans"].as_array().into_iter().flatten().map(|entry| &entry["span"]).collect();
+    trace_tree::lines(&spans).into_iter().try_for_each(|line| output.line(line))?;
+    output.remark(id);
+    Ok(())
+}
+
+async fn latest(client: &Client) -> Result<String, Failure> {
+    let page = client.get("/traces?limit=1").await?;
+    let id = page["traces"][0]["traceId"].as_str().map(str::to_owned);
+    id.ok_or_else(|| Failure::failed("NOT_FOUND", "there are no traces yet: run something"))
+}
+
+/// Each event as JSON, or each trace that has ended as a line.
+async fn tail(client: &Client, output: &mut Output) -> Result<(), Failure> {
+    let mut events = client.events("/traces/events").await?;
+    if !output.is_json() {
+        output.remark("traces are shown as they end; Ctrl-C ends");
+    }
+    while let Some(event) = events.next().await? {
+        let event: Value = serde_json::from_str(&event.data)
+            .map_err(|error| Failure::internal(format!("an event is no JSON: {error}")))?;
+        if output.is_json() {
+            output.value(&event)?;
+        } else if event["type"] == "lagged" {
+            output.remark(format!("{} events were missed", event["missed"]));
+        } else if event["type"] == "span_end" && event["span"]["parentSpanId"].is_null() {
+            let id = event["traceId"].as_str().unwrap_or_default();
+            output.line(format!("{}  {}", trace_tree::line(&event["span"]), id.dimmed()))?;
+        }
+    }
+    Err(Failure::nobody_there("the tools have ended"))
+}
