@@ -18,6 +18,7 @@ mod keyboard;
 mod output;
 mod run;
 mod runtimes;
+mod session;
 mod settings;
 mod start;
 mod trace;
@@ -76,6 +77,7 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Action(args) => action::run(args, &place.client()?, output).await,
         Command::Flow(args) => flow::run(args, &place.client()?, output).await,
         Command::Agent(args) => agent::run(args, place.client()?, output).await,
+        Command::Session(args) => session::run(args, &place.client()?, output).await,
         Command::Trace(args) => trace::run(args, &place.client()?, output).await,
         Command::Env => environment::show(&place, output),
         Command::Doctor => doctor::run(&place, output).await,

@@ -30,7 +30,7 @@ pub(super) async fn list(
     kind: Option<&str>,
 ) -> Result<Value, Failure> {
     let query = target.runtime.as_deref().map(|id| format!("?runtime={}", encoded(id)));
-    let path = format!("/actions{}", query.unwrap_or_default());
+    let path = format!("/api/v1/actions{}", query.unwrap_or_default());
     let mut list = match client.get(&path).await {
         Ok(list) => list,
         Err(failure) => return Err(client.explain(failure, target.runtime.as_deref()).await),

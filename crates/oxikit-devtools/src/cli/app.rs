@@ -13,9 +13,9 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let status = match args.command {
-        AppCommand::Status => client.get("/app").await?,
-        AppCommand::Restart => client.post("/app/restart", &json!({})).await?,
-        AppCommand::Stop => client.post("/app/stop", &json!({})).await?,
+        AppCommand::Status => client.get("/api/v1/app").await?,
+        AppCommand::Restart => client.post("/api/v1/app/restart", &json!({})).await?,
+        AppCommand::Stop => client.post("/api/v1/app/stop", &json!({})).await?,
     };
     if output.is_json() {
         return output.value(&status);

@@ -51,6 +51,8 @@ pub(super) enum Command {
     Flow(FlowArgs),
     /// List agents and talk to them.
     Agent(AgentArgs),
+    /// Look at the sessions of agents.
+    Session(SessionArgs),
     /// Look at traces.
     Trace(TraceArgs),
     /// Print the variables for a runtime that is started by hand.
@@ -253,6 +255,26 @@ Examples:
         /// Give up a turn after so many seconds.
         #[arg(long, value_name = "SECONDS", value_parser = seconds)]
         timeout: Option<Duration>,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SessionArgs {
+    #[command(subcommand)]
+    pub(super) command: SessionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SessionCommand {
+    /// Show the messages and the state of a session.
+    #[command(after_help = "Example:\n  oxikit session show teashop table-7")]
+    Show {
+        /// The name of the agent.
+        agent: String,
+        /// The id of the session.
+        session: String,
         #[command(flatten)]
         target: Target,
     },

@@ -76,7 +76,7 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let url = format!("{}/api/v1{path}", self.manager.api_url);
+        let url = format!("{}{path}", self.manager.api_url);
         self.http.request(method, url).bearer_auth(&self.manager.token)
     }
 

@@ -93,9 +93,9 @@ pub(super) async fn run(place: &Place, output: &mut Output) -> Result<(), Failur
 async fn ask_tools(manager: &ManagerFile, findings: &mut Vec<Finding>) -> usize {
     let answers = async {
         let client = Client::of(manager.clone())?;
-        let runtimes = client.get("/runtimes").await?;
+        let runtimes = client.get("/api/v1/runtimes").await?;
         // Tools without an application have none to tell of.
-        Ok::<_, Failure>((runtimes, client.get("/app").await.ok()))
+        Ok::<_, Failure>((runtimes, client.get("/api/v1/app").await.ok()))
     };
     let (runtimes, app) = match answers.await {
         Ok(answers) => answers,

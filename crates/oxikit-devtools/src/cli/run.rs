@@ -112,7 +112,7 @@ impl Client {
     ) -> Result<Outcome, Failure> {
         let mut trace_id = None;
         let end = limited(within, async {
-            let response = self.begin("/run", call).await?;
+            let response = self.begin("/api/v1/run", call).await?;
             trace_id = trace_of(&response);
             Ok(match read::<End>(response).await? {
                 End { error: Some(error), .. } => Err(error),
@@ -131,7 +131,7 @@ impl Client {
     ) -> Result<Outcome, Failure> {
         let mut trace_id = None;
         let end = limited(within, async {
-            let response = self.begin("/stream", call).await?;
+            let response = self.begin("/api/v1/stream", call).await?;
             trace_id = trace_of(&response);
             let mut parts = RunParts::new(response);
             loop {
@@ -147,7 +147,7 @@ impl Client {
 
     /// Starts a run whose chunks are wanted.
     pub(super) async fn start_stream(&self, call: &Call) -> Result<RunParts, Failure> {
-        Ok(RunParts::new(self.begin("/stream", call).await?))
+        Ok(RunParts::new(self.begin("/api/v1/stream", call).await?))
     }
 
     async fn begin(&self, path: &str, call: &Call) -> Result<Response, Failure> {
@@ -172,7 +172,7 @@ impl Client {
     /// Whether this runtime is there, if one is named.
     async fn knows(&self, runtime: Option<&str>) -> bool {
         let Some(runtime) = runtime else { return true };
-        let Ok(answer) = self.get("/runtimes").await else { return true };
+        let Ok(answer) = self.get("/api/v1/runtimes").await else { return true };
         let list = answer["runtimes"].as_array().map(Vec::as_slice).unwrap_or_default();
         list.iter().any(|known| known["id"] == runtime)
     }

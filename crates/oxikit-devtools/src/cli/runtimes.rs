@@ -7,7 +7,7 @@ use super::output::{Output, table};
 /// The runtimes that are connected; a star marks the one that is asked when none is
 /// named.
 pub(super) async fn list(client: &Client, output: &mut Output) -> Result<(), Failure> {
-    let answer = client.get("/runtimes").await?;
+    let answer = client.get("/api/v1/runtimes").await?;
     if output.is_json() {
         return output.value(&answer);
     }

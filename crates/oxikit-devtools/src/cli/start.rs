@@ -104,7 +104,7 @@ fn short_name(program: &OsString) -> String {
 async fn refuse_second(root: &Path) -> Result<(), Failure> {
     let Some(manager) = ManagerFile::read(&root.join(DATA_DIR)) else { return Ok(()) };
     let (pid, url) = (manager.pid, manager.api_url.clone());
-    if project::is_alive(&manager) && Client::of(manager)?.get("/info").await.is_ok() {
+    if project::is_alive(&manager) && Client::of(manager)?.get("/api/v1/info").await.is_ok() {
         return Err(Failure::nobody_there(format!(
             "the tools run already for this project (process {pid}, {url}): end them first, or start the application beside them with `export $(oxikit env) && <command>`"
         )));

@@ -34,7 +34,7 @@ async fn list(
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let page = client.get(&format!("/traces?{}", query(filter))).await?;
+    let page = client.get(&format!("/api/v1/traces?{}", query(filter))).await?;
     if output.is_json() {
         return output.value(&page);
     }
@@ -97,7 +97,7 @@ async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Fail
         "latest" => latest(client).await?,
         id => id.to_owned(),
     };
-    let trace = client.get(&format!("/traces/{}", encoded(&id))).await?;
+    let trace = client.get(&format!("/api/v1/traces/{}", encoded(&id))).await?;
     if output.is_json() {
         return output.value(&trace);
     }
@@ -109,14 +109,14 @@ async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Fail
 }
 
 async fn latest(client: &Client) -> Result<String, Failure> {
-    let page = client.get("/traces?limit=1").await?;
+    let page = client.get("/api/v1/traces?limit=1").await?;
     let id = page["traces"][0]["traceId"].as_str().map(str::to_owned);
     id.ok_or_else(|| Failure::failed("NOT_FOUND", "there are no traces yet: run something"))
 }
 
 /// Each event as JSON, or each trace that has ended as a line.
 async fn tail(client: &Client, output: &mut Output) -> Result<(), Failure> {
-    let mut events = client.events("/traces/events").await?;
+    let mut events = client.events("/api/v1/traces/events").await?;
     if !output.is_json() {
         output.remark("traces are shown as they end; Ctrl-C ends");
     }

@@ -129,6 +129,14 @@ fn an_agent_remembers_what_was_said_in_its_session() {
     assert!(first["text"].as_str().unwrap().ends_with("1 on the order now"), "{first}");
     assert!(say(order).json()["text"].as_str().unwrap().ends_with("2 on the order now"));
 
+    let session = demo.run(&["session", "show", "teashop", "t7", "--json"]).json();
+    assert_eq!(session["sessionId"], "t7");
+    assert_eq!(session["threads"]["main"].as_array().map(Vec::len), Some(8));
+    let shown = demo.run(&["session", "show", "teashop", "t7"]).stdout;
+    assert!(shown.starts_with(&format!("user: {order}\nmodel: order {{")), "{shown}");
+    assert!(shown.lines().last().unwrap().contains("green tea"), "the state: {shown}");
+    assert_eq!(demo.run(&["session", "show", "teashop", "t8"]).code, 1);
+
     // Line by line: one session, and other messages than those above.
     fs::write(dir.path().join("said"), format!("{order}\n\n{order}\n")).unwrap();
     let lines = fs::File::open(dir.path().join("said")).unwrap();
