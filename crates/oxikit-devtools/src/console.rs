@@ -58,6 +58,12 @@ impl Console {
         self.send(Entry::Warning(line.into())).await;
     }
 
+    /// Takes lines of the log of the tools. It cannot wait: lines that do not fit are
+    /// left out.
+    pub(crate) fn log_writer(&self) -> LogWriter {
+        LogWriter(self.clone())
+    }
+
     /// Returns when all lines so far are written.
     pub(crate) async fn flush(&self) {
         let (tx, rx) = oneshot::channel();
@@ -68,6 +74,23 @@ impl Console {
     async fn send(&self, entry: Entry) {
         // The thread lives as long as we do.
         _ = self.0.send(entry).await;
+    }
+}
+
+/// See [`Console::log_writer`].
+#[derive(Debug)]
+pub(crate) struct LogWriter(Console);
+
+impl Write for LogWriter {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        for line in String::from_utf8_lossy(text).lines() {
+            _ = self.0.0.try_send(Entry::Own(line.to_owned()));
+        }
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -29,12 +29,12 @@ pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Resu
     let settings = Settings::resolve(&args.settings, |name| std::env::var(name).ok(), &root)?;
     let mut command = command(&args, &settings, &root)?;
     refuse_second(&root).await?;
-    show_own_log();
+    let console = Console::start(command.name.clone(), is_json);
+    show_own_log(&console);
     let server = DevServer::start(settings.server_options(root.clone())).await;
     let server = server.map_err(|error| Failure::nobody_there(error.to_string()))?;
     let watcher = settings.watch.value.then(|| watch_files(&root)).transpose();
     let watcher = watcher.map_err(|error| Failure::internal(error.to_string()))?;
-    let console = Console::start(command.name.clone(), is_json);
     greet(&console, &server, &command, &args, &settings).await;
 
     command.env = environment(&server, args.reflection_v1);
@@ -112,14 +112,15 @@ async fn refuse_second(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the tools have to say about themselves goes to the standard error.
-fn show_own_log() {
+/// What the tools have to say about themselves stands among their lines.
+fn show_own_log(console: &Console) {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let console = console.clone();
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
+        .with_writer(move || console.log_writer())
+        .with_ansi(false)
         .without_time()
         .log_internal_errors(false);
     // A second one is not started.
