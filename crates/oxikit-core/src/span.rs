@@ -334,14 +334,11 @@ impl Recording {
 }
 
 fn attributes(spec: &SpanSpec<'_>, path: String, is_root: bool) -> JsonObject {
-    let labels = spec.labels.cloned().unwrap_or_default();
-    let mut attributes: JsonObject = labels
-        .into_iter()
-        .map(|(key, value)| {
-            let value = spec.secrets.attribute(&key, value);
-            (key, value)
-        })
-        .collect();
+    // As many as most spans have at their end.
+    let mut attributes = JsonObject::with_capacity(12);
+    for (key, value) in spec.labels.into_iter().flatten() {
+        attributes.insert(key.clone(), spec.secrets.attribute(key, value.clone()));
+    }
     let mut set = |key: &str, value: Value| attributes.insert(key.to_owned(), value);
     set("genkit:type", spec.kind.as_str().into());
     if let Some((subtype, key)) = spec.action {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::answers::{Answer, Answers};
 use super::batch::Request;
@@ -25,9 +25,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// For one answer, and for a batch to be taken from us.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// What is on its way at once: a server that answers late holds up no more.
-const MAX_REQUESTS: usize = 64;
+const MAX_REQUESTS: usize = 256;
 const MAX_BYTES: usize = 256 * 1024;
 const READ: usize = 16 * 1024;
+/// While more than a few answers are to come, they are let come together: a server
+/// sends each by itself, and to wake up for each costs more than to send the batch.
+const FEW: usize = 4;
+const GATHER: Duration = Duration::from_millis(1);
 
 /// A connection to a server.
 #[derive(Debug)]
@@ -71,7 +75,7 @@ impl Connection {
         let written = timeout(ANSWER_TIMEOUT, self.stream.write_all(&self.text)).await;
         let mut exchange = Exchange { answered: 0, refused: 0, stays_open: Ok(true) };
         while exchange.answered < sent {
-            let answer = match self.answer().await {
+            let answer = match self.answer(sent - exchange.answered).await {
                 Ok(answer) => answer,
                 Err(error) => {
                     exchange.stays_open = Err(error);
@@ -116,11 +120,15 @@ impl Connection {
         many
     }
 
-    async fn answer(&mut self) -> io::Result<Answer> {
+    /// The next answer, of so many to come.
+    async fn answer(&mut self, to_come: usize) -> io::Result<Answer> {
         let read = async {
             loop {
                 if let Some(answer) = self.answers.next().map_err(io::Error::other)? {
                     return Ok(answer);
+                }
+                if to_come > FEW {
+                    sleep(GATHER).await;
                 }
                 match self.stream.read(&mut self.read).await? {
                     0 => return Err(io::ErrorKind::UnexpectedEof.into()),

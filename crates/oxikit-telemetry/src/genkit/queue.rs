@@ -25,8 +25,9 @@ const MAX_BACKLOG: usize = 256;
 /// What is taken at once. So much more than the queue is in memory at most.
 const MAX_TAKEN: usize = 2048;
 const MAX_TAKEN_BYTES: usize = 4 * 1024 * 1024;
-/// How long events are collected. Most spans have ended by then and are told once.
-const COLLECT: Duration = Duration::from_millis(10);
+/// How long events are collected. Most spans have ended by then and are told once;
+/// people who look on do not notice.
+const COLLECT: Duration = Duration::from_millis(40);
 
 /// Something to tell the server.
 #[derive(Debug)]
