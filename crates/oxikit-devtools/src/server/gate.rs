@@ -79,8 +79,8 @@ impl Gate {
     fn check_sender(&self, uri: &Uri, headers: &HeaderMap, is_page: bool) -> Result<(), Status> {
         let host = host_of(uri, headers)?;
         if !self.is_known_host(host) {
-            return Err(Status::permission_denied("this host name is not served here")
-                .with_hint("name it by `--allow-host`"));
+            let message = "this host name is not served here; `--allow-host` names others";
+            return Err(Status::permission_denied(message));
         }
         let origin = single(headers, &ORIGIN)?;
         let site = single(headers, &SEC_FETCH_SITE)?;
@@ -92,8 +92,8 @@ impl Gate {
         // A page can send some requests without an `Origin`; its browser still says
         // where they come from.
         if origin.is_some_and(|origin| !is_own(origin)) || site.is_some_and(|site| !is_near(site)) {
-            return Err(Status::permission_denied("pages of this origin may not call")
-                .with_hint("name it by `--allow-origin`"));
+            let message = "pages of this origin may not call; `--allow-origin` names others";
+            return Err(Status::permission_denied(message));
         }
         Ok(())
     }

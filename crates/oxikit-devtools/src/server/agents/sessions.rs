@@ -105,9 +105,10 @@ async fn latest(agent: &Agent, session: &str) -> Result<SessionSnapshot, Status>
 fn needs_store(agent: &Agent, what: &str) -> Status {
     let name = agent.name();
     if agent.has_store() {
-        let message = format!("the runtime of agent `{name}` offers no way to {what}");
-        return Status::failed_precondition(message)
-            .with_hint("an application that serves `/api/agents` itself can be asked for it");
+        return Status::failed_precondition(format!(
+            "the runtime of agent `{name}` offers the tools no way to {what}; \
+             ask an application that serves `/api/agents` itself"
+        ));
     }
     let message = format!("agent `{name}` has no session store: its clients keep the state");
     Status::failed_precondition(message)

@@ -29,8 +29,7 @@ pub(crate) async fn get(
     let mut list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
     let action = list.actions.remove(&key);
     answer(&action.ok_or_else(|| {
-        Status::not_found(format!("there is no action `{key}`"))
-            .with_hint("`GET /api/v1/actions` lists them")
+        Status::not_found(format!("there is no action `{key}`; `GET /api/v1/actions` lists them"))
     })?)
 }
 

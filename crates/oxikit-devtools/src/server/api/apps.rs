@@ -36,7 +36,8 @@ fn status_of(shared: &Shared) -> Answer {
 
 fn app(shared: &Shared) -> Result<Arc<dyn AppControl>, Status> {
     shared.app().ok_or_else(|| {
-        Status::failed_precondition("no application was started by these tools")
-            .with_hint("start it with `oxikit start -- <command>`")
+        Status::failed_precondition(
+            "no application was started by these tools: `oxikit start -- <command>` does",
+        )
     })
 }
