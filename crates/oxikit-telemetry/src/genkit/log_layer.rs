@@ -20,11 +20,14 @@ const MAX_TEXT: usize = 8 * 1024;
 /// one of these makes more of them.
 const TALKERS: [&str; 6] = ["h2", "hyper", "mio", "reqwest", "tokio_tungstenite", "tungstenite"];
 
+/// A server's line for each request. The trace of the request says the same.
+const ACCESS: &str = "oxikit::access";
+
 /// Sends log lines to the developer tools, each with the trace it belongs to.
 ///
-/// Made by [`GenkitExporter::log_layer`]. Secrets are covered as in spans. Lines
-/// of this crate itself are never sent: an exporter that sends its own failures
-/// has no end of them.
+/// Made by [`GenkitExporter::log_layer`]. Secrets are covered as in spans. Not sent
+/// are the access log of a server, as each of its requests has a trace, and lines of
+/// this crate itself: an exporter that sends its own failures has no end of them.
 ///
 /// ```no_run
 /// use oxikit_telemetry::GenkitExporter;
@@ -59,6 +62,7 @@ impl LogLayer {
         let is_from =
             |name: &str| metadata.target().split("::").next().is_some_and(|first| first == name);
         *metadata.level() <= self.level
+            && metadata.target() != ACCESS
             && !is_from("oxikit_telemetry")
             && (*metadata.level() <= Level::INFO || !TALKERS.into_iter().any(is_from))
     }

@@ -75,6 +75,7 @@ async fn lines_have_levels_and_fields_and_travel_together() {
     let subscriber = tracing_subscriber::registry().with(app.exporter.log_layer());
     let _installed = tracing::subscriber::set_default(subscriber);
     tracing::debug!("not told");
+    tracing::info!(target: "oxikit::access", "the trace of the request tells it");
     tracing::info!(user = "Ada", count = 3, ratio = 0.5, is_new = true, id = ?Some(1), "told");
     tracing::warn!("warned");
     tracing::error!(text = "ü".repeat(5000), "failed");
