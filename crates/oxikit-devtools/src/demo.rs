@@ -92,6 +92,20 @@ async fn order(
     Ok(format!("{count} on the order now"))
 }
 
+/// Pays the bill.
+#[tool]
+async fn pay(
+    /// How much, in euros.
+    amount: f64,
+    ctx: Context,
+) -> Result<String> {
+    match ctx.resumed() {
+        Some(_) => Ok(format!("{amount} euros are paid")),
+        // The turn ends here; somebody outside decides.
+        None => Err(interrupt(json!({"question": format!("Really pay {amount} euros?")}))),
+    }
+}
+
 fn define_agent(ai: &Oxikit, sessions: SqliteStore) -> Result<()> {
     ai.define_prompt(
         Prompt::builder("joke")
@@ -101,9 +115,12 @@ fn define_agent(ai: &Oxikit, sessions: SqliteStore) -> Result<()> {
     )?;
     ai.define_agent(
         Agent::builder("teashop")
-            .description("Takes orders in a tea shop; say: please order \"green tea\".")
+            .description(
+                "Takes orders in a tea shop; say: please order \"green tea\", or: please pay 12.",
+            )
             .system("You take orders in a tea shop.")
             .tool(order())
+            .tool(pay())
             .state::<Order>()
             .store(sessions),
     )?;

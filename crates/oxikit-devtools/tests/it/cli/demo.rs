@@ -148,6 +148,28 @@ fn an_agent_remembers_what_was_said_in_its_session() {
 }
 
 #[test]
+fn a_tool_that_waits_is_answered_by_the_next_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let _demo = demo(dir.path());
+    let say = |lines: &str, is_json: bool| {
+        fs::write(dir.path().join("said"), lines).unwrap();
+        let mut command = oxikit(dir.path());
+        command.args(["agent", "chat", "teashop"]).args(is_json.then_some("--json"));
+        run_with(command.stdin(fs::File::open(dir.path().join("said")).unwrap()))
+    };
+    let said = say("Please pay 12.\n\"with pleasure\"\n", false);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.contains("waits for an answer: pay {\"amount\":12"), "{said:?}");
+    let last = said.stdout.lines().last().unwrap();
+    assert!(last.contains("`pay` answered: with pleasure"), "{said:?}");
+
+    // Who leaves before has not failed.
+    let turn = say("Please pay 12.\n", true).json();
+    assert_eq!(turn["finishReason"], "interrupted");
+    assert_eq!(turn["interrupts"][0]["name"], "pay");
+}
+
+#[test]
 fn actions_of_all_kinds_are_listed_and_run() {
     let dir = tempfile::tempdir().unwrap();
     let demo = demo(dir.path());
