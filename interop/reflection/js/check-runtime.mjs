@@ -199,7 +199,7 @@ async function stream(body, search = '', onTrace) {
 function call(method, path, body, onTrace, origin = tools) {
   return new Promise((resolve, reject) => {
     const headers = body === undefined ? {} : { 'content-type': 'application/json' };
-    const request = http.request(new URL(path, origin), { method, headers }, (response) => {
+    const request = http.request(origin + path, { method, headers }, (response) => {
       const traceId = response.headers['x-genkit-trace-id'];
       if (traceId) onTrace?.(traceId);
       let text = '';
