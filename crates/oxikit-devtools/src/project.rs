@@ -3,30 +3,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use oxikit_wire::rpc::PROJECT_MARKERS;
 use serde_json::Value;
 
 use crate::server::ManagerFile;
 
-/// Files that make a folder the root of a project: those of the official tools, and
-/// Rust's.
-const ROOT_FILES: [&str; 9] = [
-    "Cargo.toml",
-    "package.json",
-    "go.mod",
-    "pyproject.toml",
-    "requirements.txt",
-    "pom.xml",
-    "build.gradle",
-    "build.gradle.kts",
-    "pubspec.yaml",
-];
+/// Makes a folder the root of a project for us, besides those of the official tools.
+const CARGO: &str = "Cargo.toml";
 
 /// The folder of the data in a project.
 pub(crate) const DATA_DIR: &str = ".oxikit";
 
 /// The nearest folder with the files of a project, else this one.
 pub(crate) fn root_of(dir: &Path) -> PathBuf {
-    let is_root = |dir: &&Path| ROOT_FILES.iter().any(|file| dir.join(file).is_file());
+    let files = PROJECT_MARKERS.into_iter().chain([CARGO]);
+    let is_root = |dir: &&Path| files.clone().any(|file| dir.join(file).is_file());
     dir.ancestors().find(is_root).unwrap_or(dir).to_owned()
 }
 

@@ -16,6 +16,19 @@ use crate::{ActionDescriptor, JsonObject};
 /// official tools end when they read a higher one.
 pub const REFLECTION_API_SPEC_VERSION: u32 = 1;
 
+/// What makes a folder a project for the official tools, which look for runtime
+/// files there. `Cargo.toml` is not among it.
+pub const PROJECT_MARKERS: [&str; 8] = [
+    "package.json",
+    "go.mod",
+    "pyproject.toml",
+    "requirements.txt",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "pubspec.yaml",
+];
+
 /// One message: a request (method and id), a notification (method), or an answer
 /// (id).
 #[derive(Debug, Default, Deserialize)]

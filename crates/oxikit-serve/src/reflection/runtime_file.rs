@@ -6,26 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use oxikit_core::timestamp;
-use oxikit_wire::rpc::{REFLECTION_API_SPEC_VERSION, RuntimeFile};
+use oxikit_wire::rpc::{PROJECT_MARKERS, REFLECTION_API_SPEC_VERSION, RuntimeFile};
 
 use super::identity::{GENKIT_VERSION, Identity};
 
-/// What makes a folder a project for the official tools. `Cargo.toml` is not
-/// among it: whoever looks elsewhere is not found.
-const MARKERS: [&str; 8] = [
-    "package.json",
-    "go.mod",
-    "pyproject.toml",
-    "requirements.txt",
-    "pom.xml",
-    "build.gradle",
-    "build.gradle.kts",
-    "pubspec.yaml",
-];
-
-/// The nearest folder with a marker, this one or above it; else this one.
+/// The nearest folder that is a project for the official tools, this one or above
+/// it; else this one. Whoever looks elsewhere is not found.
 pub(super) fn project_root(folder: &Path) -> &Path {
-    let is_project = |folder: &&Path| MARKERS.iter().any(|marker| folder.join(marker).exists());
+    let is_project =
+        |folder: &&Path| PROJECT_MARKERS.iter().any(|marker| folder.join(marker).exists());
     folder.ancestors().find(is_project).unwrap_or(folder)
 }
 
@@ -125,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_root_is_where_the_official_tools_look() {
-        for marker in MARKERS {
+        for marker in PROJECT_MARKERS {
             check(&[&format!("a/{marker}")], "a/b/c", "a");
             check(&[&format!("a/b/c/{marker}")], "a/b/c", "a/b/c");
         }

@@ -1,7 +1,6 @@
 //! A runtime registers with a manager over a socket.
 
 mod manager;
-mod recordings;
 
 use std::time::{Duration, Instant};
 
