@@ -17,7 +17,7 @@ pub(crate) fn run() -> Result<String> {
         .iter()
         .find(|member| member.name == "oxikit-examples")
         .context("there is no package `oxikit-examples`")?;
-    tools::run(&mut tools::cargo(["build", "--quiet", "--package", "oxikit-examples", "--bins"]))?;
+    tools::build(&["oxikit-examples"])?;
     let bins = metadata::target_dir()?.join("debug");
     let mut failed = Vec::new();
     for name in &package.bins {

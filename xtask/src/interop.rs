@@ -76,8 +76,7 @@ pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
         if suites.is_empty() {
             continue;
         }
-        let packages = protocol.packages.iter().flat_map(|package| ["--package", package]);
-        tools::run(tools::cargo(["build", "--quiet"]).args(packages))?;
+        tools::build(protocol.packages)?;
         let places = Places {
             protocol: protocol.name,
             sources: tools::root().join("interop").join(protocol.name),

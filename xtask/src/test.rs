@@ -203,7 +203,9 @@ fn clippy() -> Result<Verdict> {
 }
 
 fn build() -> Result<Verdict> {
-    cargo("test --workspace --all-targets --no-run --quiet")
+    let built = cargo("test --workspace --all-targets --no-run --quiet");
+    tools::build_all_from_now_on();
+    built
 }
 
 fn tests() -> Result<Verdict> {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -29,6 +30,27 @@ pub(crate) fn cargo<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Comm
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root());
     command
+}
+
+static BUILDS_ALL: AtomicBool = AtomicBool::new(false);
+
+/// From now on programs are built as parts of the whole workspace, which has just
+/// been built: alone they would have other features, and all they use would be built
+/// once more.
+pub(crate) fn build_all_from_now_on() {
+    BUILDS_ALL.store(true, Ordering::Relaxed);
+}
+
+/// Builds the programs of these packages.
+pub(crate) fn build(packages: &[&str]) -> Result<()> {
+    let mut build = cargo(["build", "--quiet"]);
+    if BUILDS_ALL.load(Ordering::Relaxed) {
+        // Not this program, which runs.
+        build.args(["--workspace", "--exclude", "xtask", "--all-targets"]);
+    } else {
+        build.args(packages.iter().flat_map(|package| ["--package", package]));
+    }
+    run(&mut build)
 }
 
 /// Runs a program to its end, its output shown; fails if the program does.

@@ -29,7 +29,7 @@ pub(super) struct Programs {
 impl Programs {
     /// Builds them. The folder of this name is emptied.
     pub(super) fn build(name: &str) -> Result<Self> {
-        tools::run(&mut tools::cargo("build --quiet --package oxikit-crash".split(' ')))?;
+        tools::build(&["oxikit-crash"])?;
         let target = metadata::target_dir()?;
         let folder = target.join("crash").join(name);
         if folder.exists() {
