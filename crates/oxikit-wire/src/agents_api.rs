@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::part::present;
 use crate::{
-    AgentFinishReason, Artifact, JsonObject, JsonPatch, Message, RuntimeError, SnapshotStatus,
+    AgentFinishReason, AgentOutput, Artifact, JsonObject, JsonPatch, Message, RuntimeError,
+    SessionState, SnapshotStatus,
 };
 
 /// `GET /api/agents`: all agents by name.
@@ -309,6 +310,26 @@ pub struct ExecuteResult {
     /// An addition: why the turn failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<RuntimeError>,
+}
+
+impl ExecuteResult {
+    /// What came of a turn, with the whole state behind it if that could be read.
+    pub fn new(output: AgentOutput, state: Option<SessionState>) -> Self {
+        let mut result = Self {
+            session_id: output.session_id,
+            snapshot_id: output.snapshot_id,
+            finish_reason: output.finish_reason,
+            message: output.message,
+            error: output.error,
+            ..Self::default()
+        };
+        if let Some(state) = state {
+            result.messages = Some(state.messages.unwrap_or_default());
+            result.state = Some(state.custom.unwrap_or_else(|| Arc::new(json!({}))));
+            result.artifacts = Some(state.artifacts.unwrap_or_default());
+        }
+        result
+    }
 }
 
 /// Where the trace of a turn is; also the event `telemetry`.

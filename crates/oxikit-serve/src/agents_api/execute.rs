@@ -231,8 +231,8 @@ fn telemetry_of(run: &Run) -> Telemetry {
 
 /// What came of a turn, with the whole state behind it.
 pub(super) async fn result_of(agent: &Agent, output: Payload) -> Result<ExecuteResult, Status> {
-    let output: AgentOutput = output.parse()?;
-    let state = match (output.state, &output.snapshot_id) {
+    let mut output: AgentOutput = output.parse()?;
+    let state = match (output.state.take(), &output.snapshot_id) {
         (Some(state), _) => Some(state),
         (None, None) => Some(SessionState::default()),
         // The turn is over, whatever comes of reading its state: it must not look
@@ -242,20 +242,7 @@ pub(super) async fn result_of(agent: &Agent, output: Payload) -> Result<ExecuteR
             .inspect_err(|status| tracing::warn!(snapshot, %status, "cannot read the state"))
             .ok(),
     };
-    let mut result = ExecuteResult {
-        session_id: output.session_id,
-        snapshot_id: output.snapshot_id,
-        finish_reason: output.finish_reason,
-        message: output.message,
-        error: output.error,
-        ..ExecuteResult::default()
-    };
-    if let Some(state) = state {
-        result.messages = Some(state.messages.unwrap_or_default());
-        result.state = Some(state.custom.unwrap_or_else(|| Arc::new(serde_json::json!({}))));
-        result.artifacts = Some(state.artifacts.unwrap_or_default());
-    }
-    Ok(result)
+    Ok(ExecuteResult::new(output, state))
 }
 
 /// The state at a snapshot; while detached work goes on, the state before it.

@@ -154,8 +154,8 @@ async fn telemetry(agent: &Agent, trace_id: Option<&str>) -> Telemetry {
 
 /// What came of a turn, with the whole state behind it.
 async fn result_of(agent: &Agent, output: Option<&[u8]>) -> Result<ExecuteResult, Status> {
-    let output: AgentOutput = serde_json::from_slice(output.unwrap_or(b"{}"))?;
-    let state = match (output.state, &output.snapshot_id) {
+    let mut output: AgentOutput = serde_json::from_slice(output.unwrap_or(b"{}"))?;
+    let state = match (output.state.take(), &output.snapshot_id) {
         (Some(state), _) => Some(state),
         (None, None) => Some(SessionState::default()),
         // The turn is over, whatever comes of reading its state.
@@ -165,18 +165,5 @@ async fn result_of(agent: &Agent, output: Option<&[u8]>) -> Result<ExecuteResult
             found.ok().map(|snapshot| snapshot.state.unwrap_or_default())
         }
     };
-    let mut result = ExecuteResult {
-        session_id: output.session_id,
-        snapshot_id: output.snapshot_id,
-        finish_reason: output.finish_reason,
-        message: output.message,
-        error: output.error,
-        ..ExecuteResult::default()
-    };
-    if let Some(state) = state {
-        result.messages = Some(state.messages.unwrap_or_default());
-        result.state = Some(state.custom.unwrap_or_else(|| Arc::new(json!({}))));
-        result.artifacts = Some(state.artifacts.unwrap_or_default());
-    }
-    Ok(result)
+    Ok(ExecuteResult::new(output, state))
 }
