@@ -165,8 +165,6 @@ async fn files_that_do_not_count_are_left_alone() {
     let last = Served::new(|_, _| None).await;
     write(root.path(), "z.json", &last.file().to_string());
     until(|| manager.runtimes.list().len() == 2).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(manager.runtimes.list().len(), 2);
     for n in 0..files.len() {
         assert!(root.path().join(format!(".genkit/runtimes/{n}.json")).exists(), "{n}");
     }
@@ -174,8 +172,12 @@ async fn files_that_do_not_count_are_left_alone() {
     let mut twice = served.file();
     twice["id"] = last.file()["id"].clone();
     write(root.path(), "twice.json", &twice.to_string());
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(manager.runtimes.list().len(), 2);
+    // Written after all of them: whoever has it has looked at the others.
+    let newest = Served::new(|_, _| None).await;
+    write(root.path(), "zz.json", &newest.file().to_string());
+    let is_there = |id: &Value| manager.runtimes.list().iter().any(|it| *id == *it.id);
+    until(|| is_there(&newest.file()["id"])).await;
+    assert_eq!(manager.runtimes.list().len(), 3);
     soon(manager.runtimes.shutdown()).await;
 }
 
@@ -193,10 +195,13 @@ async fn a_file_is_removed_only_when_its_process_is_gone() {
     let away = write(root.path(), "b.json", &file.to_string());
     manager.runtimes.discover(root.path()).unwrap();
     until(|| manager.runtimes.list().len() == 1).await;
-    tokio::time::sleep(Duration::from_millis(250)).await;
+    // Written later and found: the others have been looked at again by then.
+    let newest = Served::new(|_, _| None).await;
+    write(root.path(), "c.json", &newest.file().to_string());
+    until(|| manager.runtimes.list().len() == 2).await;
     assert!(away.exists());
     child.kill().await.unwrap();
-    until(|| manager.runtimes.list().is_empty()).await;
+    until(|| manager.runtimes.list().len() == 1).await;
     until(|| !path.exists() && !away.exists()).await;
     soon(manager.runtimes.shutdown()).await;
 }
