@@ -29,7 +29,7 @@ use oxikit_sql::TraceStore;
 use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
-use crate::telemetry::{TelemetryOptions, telemetry_routes};
+use crate::telemetry::telemetry_routes;
 pub use app::{AppControl, AppState, AppStatus};
 pub use files::ManagerFile;
 use gate::Gate;
@@ -88,7 +88,7 @@ impl DevServer {
         let urls = tokens.urls(&api, &reflection, &telemetry);
         let data_dir = options.data_dir();
         files::make_data_dir(&data_dir)?;
-        let traces = files::open_traces(&data_dir)?;
+        let traces = files::open_traces(&data_dir, options.traces.clone())?;
         let runtimes = Runtimes::new(manager_options(&options, &reflection, &urls));
         runtimes.discover(&options.root).map_err(|error| {
             io::Error::other(error.message.unwrap_or_else(|| "runtimes cannot be called".into()))
@@ -104,11 +104,8 @@ impl DevServer {
         let router = routes::router(server.shared.clone());
         server.open(api, Door::gated(gate, router));
         server.open(reflection, Door::runtimes(socket_route(runtimes, tokens.reflection)));
-        let spans = telemetry_routes(
-            server.traces().clone(),
-            tokens.telemetry,
-            TelemetryOptions::default(),
-        );
+        let taken = server.shared.options.telemetry.clone();
+        let spans = telemetry_routes(server.traces().clone(), tokens.telemetry, taken);
         server.open(telemetry, Door::plain(spans));
         Ok(server)
     }

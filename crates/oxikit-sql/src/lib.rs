@@ -26,7 +26,8 @@ mod summary;
 pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{
-    FilterValue, FilterValues, Imported, LogPage, LogQuery, OpenError, PrunedTraces, SqliteOptions,
-    SqliteStore, StoredDocument, StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed,
-    TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
+    FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice, OpenError, PrunedTraces,
+    SqliteOptions, SqliteStore, StoredDocument, StoredSpan, TokenUsage, TraceError, TraceEvent,
+    TraceFeed, TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus, TraceStore,
+    TraceSummary,
 };

@@ -1,20 +1,27 @@
 //! The settings of the tools: flags before variables before the file before
 //! defaults.
 
-use std::fmt;
+mod origin;
+
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::time::Duration;
 
 use clap::Args;
+use oxikit_sql::{ModelPrice, TraceOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
 use crate::project::DATA_DIR;
 use crate::server::{DevServerOptions, PortChoice};
+pub(super) use origin::{Origin, Setting};
+use origin::{Variables, pick, pick_port};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What can be set on the command line.
 #[derive(Debug, Clone, Default, Args)]
@@ -42,6 +49,18 @@ pub(super) struct SettingArgs {
     /// The origin of a page that may call the API, besides its own.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
+    /// Refuse spans and logs that come without a token. [env: OXIKIT_STRICT]
+    #[arg(long)]
+    strict: bool,
+    /// Store traces and logs as they come: with their secrets. [env: OXIKIT_RAW]
+    #[arg(long)]
+    raw: bool,
+    /// Keep so many traces. [env: OXIKIT_MAX_TRACES]
+    #[arg(long, value_name = "NUMBER")]
+    max_traces: Option<usize>,
+    /// Keep traces for so many days. [env: OXIKIT_MAX_DAYS]
+    #[arg(long, value_name = "DAYS")]
+    max_days: Option<u32>,
 }
 
 /// What can be set in `.oxikit/config.toml`.
@@ -55,38 +74,16 @@ struct SettingFile {
     host: Option<IpAddr>,
     allow_host: Option<Vec<String>>,
     allow_origin: Option<Vec<String>>,
+    strict: Option<bool>,
+    raw: Option<bool>,
+    max_traces: Option<usize>,
+    max_days: Option<u32>,
+    prices: Option<HashMap<String, ModelPrice>>,
     command: Option<Vec<String>>,
 }
 
-/// Where a value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    Flag,
-    Variable(&'static str),
-    File,
-    Default,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flag => f.write_str("flag"),
-            Self::Variable(name) => write!(f, "env {name}"),
-            Self::File => write!(f, "file {DATA_DIR}/config.toml"),
-            Self::Default => f.write_str("default"),
-        }
-    }
-}
-
-/// A value and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Setting<T> {
-    pub(super) value: T,
-    pub(super) origin: Origin,
-}
-
 /// All settings. A port of `None` is the first free one of its range.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settings {
     pub(super) watch: Setting<bool>,
     pub(super) port: Setting<Option<u16>>,
@@ -95,6 +92,12 @@ pub(super) struct Settings {
     pub(super) host: Setting<IpAddr>,
     pub(super) allow_host: Setting<Vec<String>>,
     pub(super) allow_origin: Setting<Vec<String>>,
+    pub(super) strict: Setting<bool>,
+    pub(super) raw: Setting<bool>,
+    pub(super) max_traces: Setting<usize>,
+    pub(super) max_days: Setting<u32>,
+    /// What models cost.
+    pub(super) prices: Setting<HashMap<String, ModelPrice>>,
     pub(super) command: Setting<Option<Vec<String>>>,
 }
 
@@ -111,9 +114,11 @@ impl Settings {
     ) -> Result<Self, Failure> {
         let file = read_file(&file_of(root))?;
         let env = Variables(variable);
+        let kept = TraceOptions::default();
+        let days = u32::try_from(kept.max_age.as_secs() / DAY.as_secs()).unwrap_or(u32::MAX);
         let some = |list: &Vec<String>| (!list.is_empty()).then(|| list.clone());
         Ok(Self {
-            watch: pick(flags.watch.then_some(true), env.read("OXIKIT_WATCH")?, file.watch, false),
+            watch: pick(on(flags.watch), env.read("OXIKIT_WATCH")?, file.watch, false),
             port: pick_port(flags.port, env.read("OXIKIT_PORT")?, file.port),
             reflection_port: pick_port(
                 flags.reflection_port,
@@ -133,6 +138,16 @@ impl Settings {
             ),
             allow_host: pick(some(&flags.allow_host), None, file.allow_host, Vec::new()),
             allow_origin: pick(some(&flags.allow_origin), None, file.allow_origin, Vec::new()),
+            strict: pick(on(flags.strict), env.read("OXIKIT_STRICT")?, file.strict, false),
+            raw: pick(on(flags.raw), env.read("OXIKIT_RAW")?, file.raw, false),
+            max_traces: pick(
+                flags.max_traces,
+                env.read("OXIKIT_MAX_TRACES")?,
+                file.max_traces,
+                kept.max_traces,
+            ),
+            max_days: pick(flags.max_days, env.read("OXIKIT_MAX_DAYS")?, file.max_days, days),
+            prices: pick(None, None, file.prices, HashMap::new()),
             command: pick(None, None, file.command.map(Some), None),
         })
     }
@@ -151,6 +166,11 @@ impl Settings {
         fixed(&self.telemetry_port, &mut options.telemetry_port);
         options.allow_hosts.clone_from(&self.allow_host.value);
         options.allow_origins.clone_from(&self.allow_origin.value);
+        options.telemetry.strict = self.strict.value;
+        options.telemetry.raw = self.raw.value;
+        options.traces.max_traces = self.max_traces.value;
+        options.traces.max_age = DAY * self.max_days.value;
+        options.traces.prices.clone_from(&self.prices.value);
         options
     }
 
@@ -164,9 +184,19 @@ impl Settings {
             ("host", json!(self.host.value), self.host.origin),
             ("allow_host", json!(self.allow_host.value), self.allow_host.origin),
             ("allow_origin", json!(self.allow_origin.value), self.allow_origin.origin),
+            ("strict", json!(self.strict.value), self.strict.origin),
+            ("raw", json!(self.raw.value), self.raw.origin),
+            ("max_traces", json!(self.max_traces.value), self.max_traces.origin),
+            ("max_days", json!(self.max_days.value), self.max_days.origin),
+            ("prices", json!(self.prices.value), self.prices.origin),
             ("command", json!(self.command.value), self.command.origin),
         ]
     }
+}
+
+/// A flag can only turn something on.
+fn on(flag: bool) -> Option<bool> {
+    flag.then_some(true)
 }
 
 /// The file with the settings of a project.
@@ -181,36 +211,6 @@ fn read_file(path: &Path) -> Result<SettingFile, Failure> {
         Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()))),
     };
     toml::from_str(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
-}
-
-/// The environment.
-struct Variables<F>(F);
-
-/// A value of a variable and the variable's name.
-type FromVariable<T> = Option<(T, &'static str)>;
-
-impl<F: Fn(&str) -> Option<String>> Variables<F> {
-    fn read<T: FromStr>(&self, name: &'static str) -> Result<FromVariable<T>, Failure> {
-        let Some(text) = (self.0)(name).filter(|text| !text.is_empty()) else { return Ok(None) };
-        match text.parse() {
-            Ok(value) => Ok(Some((value, name))),
-            Err(_) => Err(Failure::usage(format!("the variable {name} cannot be `{text}`"))),
-        }
-    }
-}
-
-fn pick<T>(flag: Option<T>, env: FromVariable<T>, file: Option<T>, default: T) -> Setting<T> {
-    match (flag, env, file) {
-        (Some(value), _, _) => Setting { value, origin: Origin::Flag },
-        (None, Some((value, name)), _) => Setting { value, origin: Origin::Variable(name) },
-        (None, None, Some(value)) => Setting { value, origin: Origin::File },
-        (None, None, None) => Setting { value: default, origin: Origin::Default },
-    }
-}
-
-fn pick_port(flag: Option<u16>, env: FromVariable<u16>, file: Option<u16>) -> Setting<Option<u16>> {
-    let env = env.map(|(port, name)| (Some(port), name));
-    pick(flag.map(Some), env, file.map(Some), None)
 }
 
 #[cfg(test)]
@@ -254,5 +254,18 @@ mod tests {
         assert!(refused(&[("OXIKIT_PORT", "many")], "").contains("OXIKIT_PORT"));
         assert!(refused(&[], "prot = 1").contains("prot"));
         assert!(refused(&[], "host = \"example\"").contains("host"));
+        assert!(refused(&[], "[prices.m]\ninput = 1").contains("output"));
+    }
+
+    #[test]
+    fn what_is_kept_and_taken_reaches_the_server() {
+        let file = "raw = true\nmax_days = 2\n[prices.\"demo/model\"]\ninput = 0.3\noutput = 2.5";
+        let flags = SettingArgs { max_traces: Some(5), ..SettingArgs::default() };
+        let settings = resolve(&flags, &[("OXIKIT_STRICT", "true")], file).unwrap();
+        let options = settings.server_options(PathBuf::new());
+        assert!(options.telemetry.raw && options.telemetry.strict);
+        assert_eq!((options.traces.max_traces, options.traces.max_age), (5, 2 * DAY));
+        let price = ModelPrice { input: 0.3, output: 2.5 };
+        assert_eq!(options.traces.prices["demo/model"], price);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use oxikit_core::timestamp;
-use oxikit_sql::TraceStore;
+use oxikit_sql::{TraceOptions, TraceStore};
 use serde::{Deserialize, Serialize};
 
 use super::Urls;
@@ -120,9 +120,9 @@ pub(crate) fn make_data_dir(data_dir: &Path) -> io::Result<()> {
 }
 
 /// Opens the traces of the project.
-pub(crate) fn open_traces(data_dir: &Path) -> io::Result<TraceStore> {
+pub(crate) fn open_traces(data_dir: &Path, options: TraceOptions) -> io::Result<TraceStore> {
     let path = data_dir.join("devtools.db");
-    TraceStore::open(&path).map_err(|error| {
+    TraceStore::open_with(&path, options).map_err(|error| {
         let path = path.display();
         io::Error::other(format!("{path} cannot be used ({error}); it can be moved or deleted"))
     })

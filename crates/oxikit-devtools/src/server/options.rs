@@ -5,7 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use oxikit_sql::TraceOptions;
+
 use super::AppControl;
+use crate::telemetry::TelemetryOptions;
 
 /// What a [`DevServer`](super::DevServer) is for and where it listens.
 #[derive(Debug, Clone)]
@@ -27,6 +30,10 @@ pub struct DevServerOptions {
     pub allow_hosts: Vec<String>,
     /// Origins of pages, besides its own, that may call the API.
     pub allow_origins: Vec<String>,
+    /// Which spans and logs are taken, and what of them is stored.
+    pub telemetry: TelemetryOptions,
+    /// How much is kept of them, and what models cost.
+    pub traces: TraceOptions,
     /// The application that belongs to the server; it can also be set later.
     pub app: Option<Arc<dyn AppControl>>,
 }
@@ -52,6 +59,8 @@ impl DevServerOptions {
             telemetry_port: PortChoice::FirstFree(4033..=4999),
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
+            telemetry: TelemetryOptions::default(),
+            traces: TraceOptions::default(),
             app: None,
         }
     }

@@ -15,6 +15,7 @@ mod upkeep;
 mod usage;
 mod words;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub use logs::{LogPage, LogQuery};
 use post::Post;
 pub use query::{StoredSpan, TracePage, TraceQuery, TraceStatus, TraceSummary};
 use upkeep::{INDEX_STEP, Upkeep};
-pub use usage::TokenUsage;
+pub use usage::{ModelPrice, TokenUsage};
 
 const SCHEMA: Schema = Schema {
     // `oxtr` in ASCII.
@@ -108,6 +109,9 @@ pub struct TraceOptions {
     pub max_attribute_bytes: usize,
     /// So many spans of a trace are kept; those that come later are counted.
     pub max_spans: usize,
+    /// What models cost, by the names that their spans have. Where a runtime says
+    /// itself what a call has cost, that counts.
+    pub prices: HashMap<String, ModelPrice>,
     /// For tests of a full disk: the file has so many pages at most.
     #[doc(hidden)]
     pub max_pages: Option<u32>,
@@ -124,6 +128,7 @@ impl Default for TraceOptions {
             max_age: Duration::from_secs(7 * 24 * 60 * 60),
             max_attribute_bytes: 256 * 1024,
             max_spans: 10_000,
+            prices: HashMap::new(),
             max_pages: None,
         }
     }
@@ -193,7 +198,7 @@ impl TraceStore {
     ///
     /// If the post is refused, or the store does not work.
     pub async fn ingest(&self, post: &[u8]) -> Result<(), TraceError> {
-        let post = Post::read(post, self.0.options.max_attribute_bytes)?;
+        let post = Post::read(post, &self.0.options)?;
         self.write(vec![post]).await
     }
 
@@ -203,7 +208,7 @@ impl TraceStore {
     ///
     /// As [`ingest`](Self::ingest).
     pub async fn ingest_spans(&self, spans: Vec<SpanData>) -> Result<(), TraceError> {
-        let posts = Post::of_spans(spans, self.0.options.max_attribute_bytes)?;
+        let posts = Post::of_spans(spans, &self.0.options)?;
         self.write(posts).await
     }
 

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use oxikit_wire::trace::SpanData;
 use serde::{Deserialize, Deserializer};
 
-use super::TraceError;
 use super::members::{Cut, Members, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
+use super::{TraceError, TraceOptions};
 
 /// A label of more bytes cannot be searched for.
 const MAX_LABEL_BYTES: usize = 256;
@@ -104,12 +104,12 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
 
 impl Post {
     /// Reads the JSON of a trace.
-    pub(super) fn read(json: &[u8], max_attribute_bytes: usize) -> Result<Self, TraceError> {
+    pub(super) fn read(json: &[u8], options: &TraceOptions) -> Result<Self, TraceError> {
         let post: PostText<'_> = serde_json::from_slice(json)
             .map_err(|error| TraceError::Post(format!("it is not a trace: {error}")))?;
         check_trace_id(&post.trace_id)?;
         let span = |(id, json): (Cow<'_, str>, &serde_json::value::RawValue)| {
-            NewSpan::read(&id, json.get(), max_attribute_bytes)
+            NewSpan::read(&id, json.get(), options)
         };
         Ok(Self {
             spans: post.spans.0.into_iter().map(span).collect::<Result<_, _>>()?,
@@ -123,14 +123,14 @@ impl Post {
     /// Spans of any traces, as a post for each trace.
     pub(super) fn of_spans(
         spans: Vec<SpanData>,
-        max_attribute_bytes: usize,
+        options: &TraceOptions,
     ) -> Result<Vec<Self>, TraceError> {
         let mut posts: Vec<Self> = Vec::new();
         for span in spans {
             check_trace_id(&span.trace_id)?;
             let json = serde_json::to_string(&span)
                 .map_err(|error| TraceError::Post(format!("span `{}`: {error}", span.span_id)))?;
-            let new = NewSpan::read(&span.span_id, &json, max_attribute_bytes)?;
+            let new = NewSpan::read(&span.span_id, &json, options)?;
             match posts.iter_mut().rev().find(|post| post.trace == span.trace_id) {
                 Some(post) => post.spans.push(new),
                 None => posts.push(Self {
@@ -147,7 +147,7 @@ impl Post {
 }
 
 impl NewSpan {
-    fn read(id: &str, json: &str, max_attribute_bytes: usize) -> Result<Self, TraceError> {
+    fn read(id: &str, json: &str, options: &TraceOptions) -> Result<Self, TraceError> {
         check_id(id, "span")?;
         // A list would do for serde, too.
         if !json.starts_with('{') {
@@ -159,12 +159,12 @@ impl NewSpan {
         let (labels, session) = labels(attributes, span.parent_span_id.is_none());
         let text = |name| attributes.get(name).and_then(text_of);
         let subtype = text("genkit:metadata:subtype");
-        let usage = usage_of(attributes, subtype.as_deref());
+        let usage = usage_of(attributes, subtype.as_deref(), &options.prices);
         let code = span.status.map(|status| status.code);
         let is_error = code == Some(2) || text("genkit:state").as_deref() == Some("error");
         Ok(Self {
             kind: subtype.or_else(|| text("genkit:type")).map(Cow::into_owned),
-            json: cut(json, attributes, Cut::Bytes(max_attribute_bytes))
+            json: cut(json, attributes, Cut::Bytes(options.max_attribute_bytes))
                 .unwrap_or_else(|| json.to_owned()),
             id: id.to_owned(),
             is_root: span.parent_span_id.is_none(),

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{child, file, folder, get, list, open, put, query, span};
-use oxikit_sql::{TraceStatus, TraceStore};
+use oxikit_sql::{ModelPrice, TraceOptions, TraceStatus, TraceStore};
 
 #[tokio::test]
 async fn a_span_that_runs_never_replaces_one_that_ended() {
@@ -54,6 +54,38 @@ async fn a_span_that_ends_twice_counts_its_tokens_once() {
     put(&store, &model(20, 0.25)).await;
     let usage = store.summary("t").await.unwrap().unwrap().usage;
     assert_eq!((usage.input_tokens, usage.total_tokens, usage.cost), (20, 21, Some(0.25)));
+}
+
+#[tokio::test]
+async fn what_a_model_costs_is_summed_up_by_its_price() {
+    let folder = folder();
+    let mut options = TraceOptions::default();
+    options.prices.insert("m/one".to_owned(), ModelPrice { input: 2.0, output: 10.0 });
+    let store = TraceStore::open_with(file(&folder), options).unwrap();
+    let model = |id: &str, name: &str, usage: Value| {
+        let output = json!({"usage": usage}).to_string();
+        let kind = ("genkit:metadata:subtype", "model");
+        child(
+            "t",
+            id,
+            2000.0,
+            json!({(kind.0): kind.1, "genkit:name": name, "genkit:output": output}),
+        )
+    };
+    let tokens =
+        json!({"inputTokens": 1_000_000, "outputTokens": 100_000, "totalTokens": 1_300_000});
+    // Thoughts cost what answers cost.
+    put(&store, &model("a", "m/one", tokens.clone())).await;
+    // Who knows it better is believed; who is not in the list has no price.
+    put(&store, &model("b", "m/one", json!({"inputTokens": 1, "custom": {"cost": 0.5}}))).await;
+    put(&store, &model("c", "m/two", tokens)).await;
+    let other = json!({"gen_ai.request.model": "m/one", "gen_ai.usage.output_tokens": 100_000});
+    put(&store, &child("t", "d", 2000.0, other)).await;
+    let usage = store.summary("t").await.unwrap().unwrap().usage;
+    assert_eq!(usage.cost, Some(2.0 + 3.0 + 0.5 + 1.0));
+    let spans = store.spans("t").await.unwrap();
+    let costs: Vec<_> = spans.iter().map(|span| span.usage.and_then(|usage| usage.cost)).collect();
+    assert_eq!(costs, [Some(5.0), Some(0.5), None, Some(1.0)]);
 }
 
 #[tokio::test]
