@@ -12,7 +12,7 @@ use crate::metadata::{self, Package};
 use crate::tools;
 
 /// A dependency that one crate keeps away from all others.
-const ONLY: [(&str, &str); 1] = [("rig-core", "oxikit-providers")];
+const ONLY: [(&str, &str); 2] = [("rig-core", "oxikit-providers"), ("rmcp", "oxikit-mcp")];
 
 /// A file with more lines is asked whether it holds a second subject.
 const LONG_FILE: usize = 800;

@@ -1,0 +1,6 @@
+//! Integration tests of MCP servers.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod kit;
+mod server;
