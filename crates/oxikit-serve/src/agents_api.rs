@@ -10,6 +10,7 @@ mod event_stream;
 mod events;
 mod execute;
 mod execute_body;
+mod fork;
 mod openapi;
 mod route;
 mod sessions;
@@ -35,14 +36,17 @@ use crate::gate::Gate;
 use crate::panic_guard::guarded;
 use crate::reply;
 use crate::request::{self, Refusal};
-use agent::Agent;
 use route::{Place, Route};
 
-pub(crate) use agent::AgentScope;
+pub(crate) use agent::{Agent, AgentScope};
 pub use events::{Events, StreamHead};
 pub use execute_body::ExecuteBody;
+#[cfg(feature = "dev-tools")]
+pub(crate) use fork::fork;
 pub(crate) use openapi::{TAG, add_paths};
 pub(crate) use route::{ROOT, templates};
+#[cfg(feature = "dev-tools")]
+pub(crate) use sessions::{Page, delete, details, list};
 pub use sessions::{activity, shown_state};
 
 /// The routes of the API.
@@ -103,7 +107,10 @@ async fn answer(
         Place::Agents | Place::Agent => json(&agent.details()),
         Place::Execute => execute::execute(app, head, body, agent, watch, slot).await,
         Place::Stream(id) => execute::read_again(app, head, agent, id, watch, slot).await,
-        Place::Sessions => json(&sessions::list(&agent, head.uri.query()).await?),
+        Place::Sessions => {
+            let page = sessions::Page::parse(head.uri.query().unwrap_or_default())?;
+            json(&sessions::list(&agent, page).await?)
+        }
         Place::Session(id) if head.method == axum::http::Method::DELETE => {
             json(&sessions::delete(&agent, id).await?)
         }
@@ -111,6 +118,11 @@ async fn answer(
         Place::Abort(id) => {
             let body = read_json(app, head, body, watch).await?;
             json(&sessions::abort(&agent, id, &body).await?)
+        }
+        Place::Fork(id) => {
+            let body = read_json(app, head, body, watch).await?;
+            let snapshot = sessions::SnapshotBody::parse(&body)?.snapshot_id;
+            json(&fork::fork(&agent, id, snapshot.as_deref()).await?)
         }
         Place::Tree(id) => json(&sessions::tree(&agent, id).await?),
         Place::Snapshot(session, id) => json(&snapshots::get(&agent, session, id).await?),

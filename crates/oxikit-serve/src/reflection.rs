@@ -6,6 +6,7 @@ mod logs;
 mod runs;
 mod runtime_file;
 mod runtime_id;
+mod sessions;
 mod settings;
 mod v1;
 mod v2;

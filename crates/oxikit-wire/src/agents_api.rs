@@ -233,6 +233,21 @@ pub struct SessionAborted {
     pub aborted: Vec<String>,
 }
 
+/// `POST …/sessions/{session}/fork`, an addition: a new session that begins where
+/// another one was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionForked {
+    /// The new session.
+    pub session_id: String,
+    /// Its only snapshot, with the state of the other one.
+    pub snapshot_id: String,
+    /// The session that it was made from.
+    pub parent_session_id: String,
+    /// The snapshot that it was made from.
+    pub parent_snapshot_id: String,
+}
+
 /// `POST /api/agents/{agent}/execute`: one turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

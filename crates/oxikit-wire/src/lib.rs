@@ -47,8 +47,8 @@ pub use agent::{
 };
 pub use agents_api::{
     AgentDetails, AgentList, AgentSummary, ExecuteInit, ExecuteRequest, ExecuteResponse,
-    ExecuteResult, SessionAborted, SessionActivity, SessionDeleted, SessionDetails, SessionInfo,
-    SessionList, SnapshotDiff, SnapshotInfo, SnapshotTree, Telemetry,
+    ExecuteResult, SessionAborted, SessionActivity, SessionDeleted, SessionDetails, SessionForked,
+    SessionInfo, SessionList, SnapshotDiff, SnapshotInfo, SnapshotTree, Telemetry,
 };
 pub use document::{
     Document, EmbedRequest, EmbedResponse, EmbedderInfo, Embedding, IndexRequest, RankedDocument,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{ActionDescriptor, JsonObject};
+use crate::{ActionDescriptor, JsonObject, SessionActivity};
 
 /// The version of the protocol that runtime files and registrations name. The
 /// official tools end when they read a higher one.
@@ -299,6 +299,49 @@ pub struct CancelActionParams {
 pub struct CancelActionResult {
     /// What was done.
     pub message: String,
+}
+
+/// `listSessions`, from a manager of oxikit to a runtime of oxikit: what is asked of
+/// sessions has no method in the official protocol. The answers are those of the
+/// REST API for agents, here a [`SessionList`](crate::SessionList).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListSessionsParams {
+    /// Whose sessions.
+    pub agent: String,
+    /// At most so many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Goes on where a page ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation_token: Option<String>,
+    /// Only those that wait for something, or only the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<SessionActivity>,
+}
+
+/// `getSession`, answered with [`SessionDetails`](crate::SessionDetails), and
+/// `deleteSession`, answered with [`SessionDeleted`](crate::SessionDeleted).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionParams {
+    /// Whose session.
+    pub agent: String,
+    /// The session.
+    pub session_id: String,
+}
+
+/// `forkSession`, answered with [`SessionForked`](crate::SessionForked).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkSessionParams {
+    /// Whose session.
+    pub agent: String,
+    /// The session.
+    pub session_id: String,
+    /// Where the new one begins; without it where this one would go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<String>,
 }
 
 /// What a manager tells a runtime that it has found (V1).

@@ -59,7 +59,7 @@ pub(super) fn list(app: &App, context: &ActionContext) -> AgentList {
 
 /// An agent and who calls it.
 #[derive(Clone)]
-pub(super) struct Agent {
+pub(crate) struct Agent {
     pub(super) action: Action,
     pub(super) context: ActionContext,
     pub(super) owner: Owner,
@@ -70,21 +70,31 @@ pub(super) struct Agent {
 impl Agent {
     /// The agent with this name, if there is one and the caller may call it.
     pub(super) fn find(app: &App, name: &str, context: ActionContext) -> Result<Self, Status> {
-        let missing = || Status::not_found(format!("there is no agent `{name}`"));
         let expose = exposed(app, name);
         if let Some(policy) = expose.and_then(|expose| expose.policy.as_ref()) {
             policy(&context)?;
         }
         let (action, is_durable) = match expose {
             Some(expose) => (expose.action.clone(), expose.is_durable),
-            None if app.agents.only_exposed => return Err(missing()),
+            None if app.agents.only_exposed => return Err(missing(name)),
             None => {
-                let action = app.registry.get(&format!("/agent/{name}")).ok_or_else(missing)?;
-                (action, app.agents.is_durable)
+                let agent = Self::in_registry(&app.registry, name, context)?;
+                return Ok(Self { is_durable: app.agents.is_durable, ..agent });
             }
         };
         let owner = Owner::of(&context);
         Ok(Self { action, context, owner, is_durable, registry: app.registry.clone() })
+    }
+
+    /// The agent with this name, whether or not it is exposed.
+    pub(crate) fn in_registry(
+        registry: &Registry,
+        name: &str,
+        context: ActionContext,
+    ) -> Result<Self, Status> {
+        let action = registry.get(&format!("/agent/{name}")).ok_or_else(|| missing(name))?;
+        let owner = Owner::of(&context);
+        Ok(Self { action, context, owner, is_durable: false, registry: registry.clone() })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -173,6 +183,10 @@ impl Agent {
             metadata,
         }
     }
+}
+
+fn missing(name: &str) -> Status {
+    Status::not_found(format!("there is no agent `{name}`"))
 }
 
 fn exposed<'a>(app: &'a App, agent: &str) -> Option<&'a Expose> {

@@ -3,7 +3,8 @@
 use oxikit_core::Schema;
 use oxikit_wire::{
     AgentDetails, AgentList, ExecuteRequest, ExecuteResponse, ExecuteResult, SessionAborted,
-    SessionDeleted, SessionDetails, SessionList, SessionSnapshot, SnapshotDiff, SnapshotTree,
+    SessionDeleted, SessionDetails, SessionForked, SessionList, SessionSnapshot, SnapshotDiff,
+    SnapshotTree,
 };
 use serde_json::{Map, Value, json};
 
@@ -15,7 +16,7 @@ pub(crate) const TAG: &str = "agents";
 
 /// Adds the paths of the API.
 pub(crate) fn add_paths(paths: &mut Map<String, Value>, schemas: &mut Schemas) {
-    let [agents, agent, execute, stream, sessions, session, abort, tree, snapshot, diff] =
+    let [agents, agent, execute, stream, sessions, session, abort, fork, tree, snapshot, diff] =
         templates();
     let mut add = |path: &str, item: Value| paths.insert(path.to_owned(), with_names(path, item));
     let mut of = |name: &str, schema: Schema| schemas.add(name, Some(schema.as_json()));
@@ -60,6 +61,10 @@ pub(crate) fn add_paths(paths: &mut Map<String, Value>, schemas: &mut Schemas) {
     let one = json!({ "type": "object", "properties": { "snapshotId": { "type": "string" } } });
     stop["requestBody"] = body(&one, false);
     add(abort, json!({ "post": stop }));
+    let forked = of("SessionForked", Schema::of::<SessionForked>());
+    let mut begin = operation("forkSession", "A new session that begins at a snapshot.", &forked);
+    begin["requestBody"] = body(&one, false);
+    add(fork, json!({ "post": begin }));
     let all = of("SnapshotTree", Schema::of::<SnapshotTree>());
     add(tree, json!({ "get": operation("getTree", "The snapshots of a session.", &all) }));
     let one = of("SessionSnapshot", Schema::of::<SessionSnapshot>());

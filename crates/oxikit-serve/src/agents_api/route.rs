@@ -33,6 +33,8 @@ pub(super) enum Place {
     Session(String),
     /// Stops the detached work of a session.
     Abort(String),
+    /// Makes a new session of an old one.
+    Fork(String),
     /// The snapshots of a session.
     Tree(String),
     /// One snapshot of a session.
@@ -42,7 +44,7 @@ pub(super) enum Place {
 }
 
 /// All paths, with names in place of ids.
-pub(crate) fn templates() -> [&'static str; 10] {
+pub(crate) fn templates() -> [&'static str; 11] {
     [
         "/api/agents",
         "/api/agents/{agent}",
@@ -51,6 +53,7 @@ pub(crate) fn templates() -> [&'static str; 10] {
         "/api/agents/{agent}/sessions",
         "/api/agents/{agent}/sessions/{session}",
         "/api/agents/{agent}/sessions/{session}/abort",
+        "/api/agents/{agent}/sessions/{session}/fork",
         "/api/agents/{agent}/sessions/{session}/tree",
         "/api/agents/{agent}/sessions/{session}/snapshots/{snapshot}",
         "/api/agents/{agent}/sessions/{session}/snapshots/{snapshot}/diff",
@@ -82,6 +85,7 @@ impl Route {
             [_, "sessions"] => Place::Sessions,
             [_, "sessions", session] => Place::Session(id(session)),
             [_, "sessions", session, "abort"] => Place::Abort(id(session)),
+            [_, "sessions", session, "fork"] => Place::Fork(id(session)),
             [_, "sessions", session, "tree"] => Place::Tree(id(session)),
             [_, "sessions", session, "snapshots", snapshot] => {
                 Place::Snapshot(id(session), id(snapshot))
@@ -100,7 +104,7 @@ impl Place {
     /// The methods, as the header `Allow` lists them.
     pub(super) fn allowed(&self) -> &'static str {
         match self {
-            Self::Execute | Self::Abort(_) => "POST",
+            Self::Execute | Self::Abort(_) | Self::Fork(_) => "POST",
             Self::Session(_) => "GET, HEAD, DELETE",
             _ => "GET, HEAD",
         }
@@ -127,6 +131,7 @@ mod tests {
         check("/api/agents/", Some(("", Place::Agents)));
         check("/api/agents/a%2Fb/", Some(("a/b", Place::Agent)));
         check("/api/agents/a/sessions/%20x", Some(("a", Place::Session(" x".into()))));
+        check("/api/agents/a/sessions/s/fork", Some(("a", Place::Fork("s".into()))));
         let snapshot = Place::Diff("s/1".into(), "p".into());
         check("/api/agents/a/sessions/s%2F1/snapshots/p/diff", Some(("a", snapshot)));
         for path in [

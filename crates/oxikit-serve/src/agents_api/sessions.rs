@@ -8,6 +8,8 @@ use oxikit_core::ports::{
     SessionQuery, SessionStore, SessionSummary, SnapshotNode, StoredSnapshot,
 };
 use oxikit_core::timestamp::{epoch_millis, is_lost};
+#[cfg(feature = "dev-tools")]
+use oxikit_wire::rpc::ListSessionsParams;
 use oxikit_wire::{
     AgentFinishReason, JsonObject, SessionAborted, SessionActivity, SessionDeleted, SessionDetails,
     SessionInfo, SessionList, SessionState, SnapshotInfo, SnapshotStatus, SnapshotTree,
@@ -18,15 +20,16 @@ use serde_json::Value;
 
 use super::agent::Agent;
 
+/// A page, if nothing else is said.
+const DEFAULT_PAGE: usize = 50;
 /// Pages have at most so many sessions.
 const MAX_PAGE: usize = 200;
 /// A page that finds few sessions of the asked status asks the store so often.
 const MAX_ROUNDS: usize = 20;
 
 /// A page of sessions.
-pub(super) async fn list(agent: &Agent, query: Option<&str>) -> Result<SessionList, Status> {
+pub(crate) async fn list(agent: &Agent, asked: Page) -> Result<SessionList, Status> {
     let store = agent.store()?;
-    let asked = Page::parse(query.unwrap_or_default())?;
     let mut query = SessionQuery {
         agent: Some(agent.name().to_owned()),
         // The store takes lost work for active: it is looked for among all.
@@ -49,7 +52,7 @@ pub(super) async fn list(agent: &Agent, query: Option<&str>) -> Result<SessionLi
 }
 
 /// A session with the content of its newest completed snapshot.
-pub(super) async fn details(agent: &Agent, id: &str) -> Result<SessionDetails, Status> {
+pub(crate) async fn details(agent: &Agent, id: &str) -> Result<SessionDetails, Status> {
     let Session { store, latest, nodes } = Session::find(agent, id).await?;
     let notes = store.summary(&agent.owner, id).await?.and_then(|summary| summary.metadata);
     let latest = agent.snapshot(&latest.snapshot.snapshot_id).await?;
@@ -94,7 +97,7 @@ pub(super) async fn tree(agent: &Agent, id: &str) -> Result<SnapshotTree, Status
 }
 
 /// Removes a session; its work is stopped first.
-pub(super) async fn delete(agent: &Agent, id: &str) -> Result<SessionDeleted, Status> {
+pub(crate) async fn delete(agent: &Agent, id: &str) -> Result<SessionDeleted, Status> {
     let Session { store, nodes, .. } = Session::find(agent, id).await?;
     for node in nodes.iter().filter(|node| node.status == Some(SnapshotStatus::Pending)) {
         // Work that cannot be stopped loses its session: it cannot write any more.
@@ -111,7 +114,7 @@ pub(super) async fn delete(agent: &Agent, id: &str) -> Result<SessionDeleted, St
 /// Stops the detached work of a session, or only that behind the snapshot that the
 /// body names.
 pub(super) async fn abort(agent: &Agent, id: &str, body: &[u8]) -> Result<SessionAborted, Status> {
-    let asked = AbortBody::parse(body)?.snapshot_id;
+    let asked = SnapshotBody::parse(body)?.snapshot_id;
     let Session { latest, nodes, .. } = Session::find(agent, id).await?;
     let is_pending = |node: &&SnapshotNode| node.status == Some(SnapshotStatus::Pending);
     let mut snapshots: Vec<String> = match asked {
@@ -178,29 +181,33 @@ pub(super) fn last_completed<'a>(nodes: &'a [SnapshotNode], from: &str) -> Optio
     None
 }
 
-/// What is asked for by a query.
+/// Which sessions are asked for.
 #[derive(Debug)]
-struct Page {
+pub(crate) struct Page {
     limit: usize,
     token: Option<String>,
     status: Option<SessionActivity>,
 }
 
 impl Page {
-    fn parse(query: &str) -> Result<Self, Status> {
+    #[cfg(feature = "dev-tools")]
+    pub(crate) fn new(params: ListSessionsParams) -> Result<Self, Status> {
+        let ListSessionsParams { agent: _, limit, continuation_token, status } = params;
+        let limit = limit.map_or(Ok(DEFAULT_PAGE), |limit| page_size(limit.try_into().ok()))?;
+        Ok(Self { limit, token: continuation_token, status })
+    }
+
+    /// By the query of a URL.
+    pub(super) fn parse(query: &str) -> Result<Self, Status> {
         let refuse = |why: &str| Status::invalid_argument(why);
-        let mut page = Self { limit: 50, token: None, status: None };
+        let mut page = Self { limit: DEFAULT_PAGE, token: None, status: None };
         for pair in query.split('&') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = value.replace('+', " ");
             let value = percent_decode_str(&value).decode_utf8();
             let value = value.map_err(|_| refuse("the query is not text in UTF-8"))?;
             match name {
-                "limit" => {
-                    let limit = value.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit));
-                    page.limit =
-                        limit.ok_or_else(|| refuse("`limit` is a number from 1 to 200"))?;
-                }
+                "limit" => page.limit = page_size(value.parse().ok())?,
                 "continuationToken" => page.token = Some(value.into_owned()),
                 "status" => {
                     page.status = Some(match &*value {
@@ -216,16 +223,21 @@ impl Page {
     }
 }
 
-/// The body of an abort; an empty one stops all work of the session.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AbortBody {
-    #[serde(default)]
-    snapshot_id: Option<String>,
+fn page_size(limit: Option<usize>) -> Result<usize, Status> {
+    let limit = limit.filter(|limit| (1..=MAX_PAGE).contains(limit));
+    limit.ok_or_else(|| Status::invalid_argument("`limit` is a number from 1 to 200"))
 }
 
-impl AbortBody {
-    fn parse(body: &[u8]) -> Result<Self, Status> {
+/// A body that may name a snapshot.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SnapshotBody {
+    #[serde(default)]
+    pub(super) snapshot_id: Option<String>,
+}
+
+impl SnapshotBody {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Status> {
         let refuse = |why: String| Status::invalid_argument(format!("the body is not {why}"));
         match body.trim_ascii_start().first() {
             None => Ok(Self::default()),

@@ -1,6 +1,7 @@
 //! The REST API for agents and sessions, on real agents.
 
 mod execute;
+mod fork;
 mod refusals;
 mod sessions;
 mod streams;

@@ -1,6 +1,7 @@
 //! A runtime registers with a manager over a socket.
 
 mod manager;
+mod sessions;
 
 use std::time::{Duration, Instant};
 

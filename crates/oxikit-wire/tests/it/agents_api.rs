@@ -1,6 +1,8 @@
+use oxikit_wire::rpc::{ForkSessionParams, ListSessionsParams, SessionParams};
 use oxikit_wire::{
     AgentDetails, AgentList, ExecuteRequest, ExecuteResponse, ExecuteResult, SessionAborted,
-    SessionDeleted, SessionDetails, SessionList, SnapshotDiff, SnapshotTree, Telemetry,
+    SessionDeleted, SessionDetails, SessionForked, SessionList, SnapshotDiff, SnapshotTree,
+    Telemetry,
 };
 
 use crate::sample::{check_refuses, check_wire};
@@ -47,6 +49,21 @@ fn sessions_as_the_proposal_shows_them() {
     check_wire::<SessionAborted>(
         r#"{"sessionId":"s","snapshotId":"p","status":"pending","aborted":["p"]}"#,
     );
+    check_wire::<SessionForked>(
+        r#"{"sessionId":"t","snapshotId":"q","parentSessionId":"s","parentSnapshotId":"p"}"#,
+    );
+}
+
+#[test]
+fn what_managers_ask_of_sessions() {
+    check_wire::<ListSessionsParams>(r#"{"agent":"a"}"#);
+    check_wire::<ListSessionsParams>(
+        r#"{"agent":"a","limit":7,"continuationToken":"t","status":"active"}"#,
+    );
+    check_wire::<SessionParams>(r#"{"agent":"a","sessionId":"s"}"#);
+    check_wire::<ForkSessionParams>(r#"{"agent":"a","sessionId":"s","snapshotId":"p"}"#);
+    check_refuses::<ListSessionsParams>(r#"{"agent":"a","status":"gone"}"#);
+    check_refuses::<SessionParams>(r#"{"agent":"a"}"#);
 }
 
 #[test]

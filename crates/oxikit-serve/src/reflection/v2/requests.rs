@@ -10,7 +10,7 @@ use oxikit_wire::rpc::{
     ListActionsResult, ListValuesParams, ListValuesResult, RpcError, RpcMessage, RunActionParams,
     rpc_code,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
@@ -21,6 +21,7 @@ use super::run::{RunAction, or_panicked};
 use super::session::Session;
 use super::sparing::Sparing;
 use crate::reflection::runs::RunRequest;
+use crate::reflection::sessions::SessionRequest;
 use crate::reflection::{failure, identity};
 
 /// Runs of one connection at the same time; lists have as many places of their own.
@@ -97,6 +98,7 @@ impl Requests {
                 let answer = self.cancel(&request);
                 self.answer(&request, answer).await;
             }
+            method if SessionRequest::is_method(method) => self.sessions(request).await,
             // Never answered, also by official runtimes.
             "sendInputStreamChunk" | "endInputStream" | "configure" => {
                 self.notification(request.method, request.params, request.text);
@@ -134,16 +136,41 @@ impl Requests {
 
     /// Resolvers of the application may take their time for a list.
     async fn list_actions(&self, request: Request<'_>) {
+        let registry = self.session.runs.registry().clone();
+        let list =
+            async move { Ok(ListActionsResult { actions: identity::actions(&registry).await }) };
+        self.answer_later(request, list).await;
+    }
+
+    async fn sessions(&self, request: Request<'_>) {
+        let params = request.params.map_or("null", RawValue::get);
+        let asked = match SessionRequest::read(request.method, params) {
+            Ok(asked) => asked,
+            Err(error) => return self.answer(&request, Err(unreadable(&request, &error))).await,
+        };
+        let registry = self.session.runs.registry().clone();
+        let work = async move {
+            let answer = asked.answer(&registry).await;
+            // No run failed: the text stands for itself.
+            answer.map_err(|status| failure::refusal(rpc_code::FAILED, &status))
+        };
+        self.answer_later(request, work).await;
+    }
+
+    /// Answers a request when the code of the application is done with it.
+    async fn answer_later<T: Serialize>(
+        &self,
+        request: Request<'_>,
+        work: impl Future<Output = Result<T, Box<RpcError>>> + Send + 'static,
+    ) {
         let Ok(place) = self.lists.clone().try_acquire_owned() else {
             return self.answer(&request, Err(too_many())).await;
         };
         let (session, id, epoch) = (self.session.clone(), request.id, request.epoch);
         self.session.spawn(async move {
-            let actions = or_panicked(identity::actions(session.runs.registry())).await;
-            let answer = actions
-                .and_then(|actions| {
-                    frames::answer(&id, &ListActionsResult { actions }).map_err(failed)
-                })
+            let answer = or_panicked(work)
+                .await
+                .and_then(|done| frames::answer(&id, &done?).map_err(failed))
                 .unwrap_or_else(|error| frames::error(&id, &error));
             _ = session.outbox.send(epoch, Lane::Quick, &mut vec![answer]).await;
             drop(place);
@@ -233,10 +260,12 @@ impl Requests {
 
 fn read<'a, T: Deserialize<'a>>(request: &Request<'a>) -> Result<T, Box<RpcError>> {
     let params = request.params.map_or("null", RawValue::get);
-    serde_json::from_str(params).map_err(|error| {
-        let message = format!("the params of `{}` cannot be read: {error}", request.method);
-        failed(Status::invalid_argument(message))
-    })
+    serde_json::from_str(params).map_err(|error| unreadable(request, &error))
+}
+
+fn unreadable(request: &Request<'_>, error: &serde_json::Error) -> Box<RpcError> {
+    let message = format!("the params of `{}` cannot be read: {error}", request.method);
+    failed(Status::invalid_argument(message))
 }
 
 fn too_many() -> Box<RpcError> {

@@ -34,7 +34,13 @@ async fn what_is_not_there_is_404() {
     ] {
         app.get(path).await.assert_error(404, "NOT_FOUND");
     }
-    for path in ["/nobody/execute", "/support/sessions/none/abort", "/support/sessions/t/abort"] {
+    for path in [
+        "/nobody/execute",
+        "/support/sessions/none/abort",
+        "/support/sessions/t/abort",
+        "/support/sessions/none/fork",
+        "/support/sessions/t/fork",
+    ] {
         let body = if path.ends_with("execute") { r#"{"input":"hi"}"# } else { "" };
         app.ask("POST", path, "", body).await.assert_error(404, "NOT_FOUND");
     }
@@ -59,8 +65,10 @@ async fn an_agent_without_a_store_has_no_sessions() {
     }
     let answer = app.ask("DELETE", "/helper/sessions/s", "", "").await;
     answer.assert_error(400, "FAILED_PRECONDITION");
-    let answer = app.ask("POST", "/helper/sessions/s/abort", "", "").await;
-    answer.assert_error(400, "FAILED_PRECONDITION");
+    for path in ["/helper/sessions/s/abort", "/helper/sessions/s/fork"] {
+        let answer = app.ask("POST", path, "", "").await;
+        answer.assert_error(400, "FAILED_PRECONDITION");
+    }
     for init in
         [json!({ "state": { "n": 1 } }), json!({ "messages": [{ "role": "user", "content": [] }] })]
     {
@@ -108,6 +116,7 @@ async fn wrong_methods_are_told_the_right_ones() {
         ("/support/sessions", "GET, HEAD"),
         ("/support/sessions/s", "GET, HEAD, DELETE"),
         ("/support/sessions/s/abort", "POST"),
+        ("/support/sessions/s/fork", "POST"),
         ("/support/sessions/s/tree", "GET, HEAD"),
         ("/support/sessions/s/snapshots/x", "GET, HEAD"),
         ("/support/sessions/s/snapshots/x/diff", "GET, HEAD"),
@@ -132,9 +141,14 @@ async fn malformed_bodies_are_refused_and_nothing_runs() {
     let app = app().await;
     app.say("support", "hi", json!({ "sessionId": "s" })).await;
     for form in malformed() {
-        for path in ["/support/execute", "/helper/execute", "/support/sessions/s/abort"] {
-            // To stop a session, an object is enough.
-            if path.ends_with("abort")
+        for path in [
+            "/support/execute",
+            "/helper/execute",
+            "/support/sessions/s/abort",
+            "/support/sessions/s/fork",
+        ] {
+            // To stop or fork a session, an object is enough.
+            if !path.ends_with("execute")
                 && serde_json::from_slice::<oxikit_wire::JsonObject>(&form.body).is_ok()
                 && form.headers.is_empty()
             {
@@ -227,6 +241,7 @@ async fn what_belongs_to_another_is_as_if_it_were_not_there() {
         ("GET", "/support/sessions/{s}"),
         ("DELETE", "/support/sessions/{s}"),
         ("POST", "/support/sessions/{s}/abort"),
+        ("POST", "/support/sessions/{s}/fork"),
         ("GET", "/support/sessions/{s}/tree"),
         ("GET", "/support/sessions/{s}/snapshots/{p}"),
         ("GET", "/support/sessions/{s}/snapshots/{p}/diff"),
@@ -260,9 +275,10 @@ async fn what_belongs_to_another_is_as_if_it_were_not_there() {
         let text = answer.text();
         assert!(text.contains("NOT_FOUND") && !text.contains("mine"), "{text}");
     }
-    let aborted = json!({ "snapshotId": snapshot }).to_string();
-    let answer = app.ask("POST", "/support/sessions/mine/abort", eve, &aborted).await;
-    answer.assert_error(404, "NOT_FOUND");
+    let body = json!({ "snapshotId": snapshot }).to_string();
+    for path in ["/support/sessions/mine/abort", "/support/sessions/mine/fork"] {
+        app.ask("POST", path, eve, &body).await.assert_error(404, "NOT_FOUND");
+    }
     let count = app.ask("GET", "/support/sessions", eve, "").await.json()["sessions"].clone();
     assert_eq!(count.as_array().unwrap().len(), 1);
     // And all of Ada's is as it was.
@@ -284,6 +300,7 @@ async fn foreign_pages_have_no_effect_on_any_route() {
             "/support/sessions",
             "/support/sessions/s",
             "/support/sessions/s/abort",
+            "/support/sessions/s/fork",
             "/support/sessions/s/tree",
             "/support/streams/x",
             "/support/nothing",
