@@ -18,6 +18,7 @@ mod edit;
 mod escapes;
 mod names;
 mod patterns;
+mod plain;
 #[cfg(test)]
 mod tests;
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use memchr::memchr2_iter;
 
-use super::REDACTED;
 use super::edit::Edit;
+use super::{REDACTED, plain};
 
 /// What a name may end with. Numbers of tokens and tokens that continue a list
 /// are no secrets, so those that are stand here one by one.
@@ -57,7 +57,10 @@ pub fn is_secret_name(name: &str) -> bool {
         plain[start] = byte.to_ascii_lowercase();
     }
     let plain = &plain[start..];
-    plain == b"token" || SECRET_ENDINGS.iter().any(|ending| plain.ends_with(ending.as_bytes()))
+    let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
+    plain == b"token"
+        || last.eq_ignore_ascii_case("token")
+        || SECRET_ENDINGS.iter().any(|ending| plain.ends_with(ending.as_bytes()))
 }
 
 /// Turns nearly all names away at their last letters.
@@ -142,6 +145,7 @@ fn named_value(text: &str, at: usize) -> Option<(Range<usize>, Option<usize>)> {
             return Some((start..query_end(bytes, start), None))
                 .filter(|(range, _)| !range.is_empty());
         }
+        (_, None) => return plain::secret(bytes, at).map(|range| (range, None)),
         _ => return None,
     };
     let tells = !matches!(&text[range.clone()], "" | "null" | "true" | "false");
@@ -172,7 +176,12 @@ impl Name {
         };
         let earliest = end.saturating_sub(LONGEST_NAME + 16);
         let length = bytes[earliest..end].iter().rev().take_while(|byte| part(byte)).count();
-        Some(Self { range: end - length..end, quotes })
+        let mut start = end - length;
+        // The letter of an escape such as `\n` belongs to no name.
+        if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
+            start += 1;
+        }
+        Some(Self { range: start..end, quotes })
     }
 }
 
@@ -234,7 +243,7 @@ fn scalar_end(bytes: &[u8], start: usize) -> usize {
     end_at(bytes, start, b",}]\"'\\")
 }
 
-/// In `?name=` and `&name=`. Elsewhere `name=word` is more often code.
+/// In `?name=` and `&name=`.
 fn is_query(bytes: &[u8], name: usize, at: usize) -> bool {
     bytes[at] == b'=' && name > 0 && matches!(bytes[name - 1], b'?' | b'&')
 }

@@ -91,9 +91,14 @@ fn values_under_secret_names_in_cut_json_and_in_text() {
         ("{'password': '§', 'n': 1}", "{'password': '§', 'n': 1}"),
         ("GET /v1?a=1&access_token=§&b=2 failed", "GET /v1?a=1&access_token=§&b=2 failed"),
         (r#"password="§""#, r#"password="§""#),
+        ("login failed password=§ user=ada", "login failed password=§ user=ada"),
+        (r#"{"m":"a,\ntoken=§, b"}"#, r#"{"m":"a,\ntoken=§, b"}"#),
+        ("Authorization: Basic §\r\nHost: x", "Authorization: Basic §\r\nHost: x"),
+        ("set-cookie: §; Path=/", "set-cookie: §; Path=/"),
     ] {
         covers(template, "4711081547", expected);
     }
+    covers("secret=§", "correct-horse-battery-staple", "secret=§");
 }
 
 #[test]
@@ -142,6 +147,7 @@ fn what_is_no_secret_stays() {
         r#"{"token":null,"hasPassword":true,"secret":false,"password":""}"#,
         r#"{"passwordPolicy":"long","key":"value","monkey":"x","authority":"a","author":"b"}"#,
         r#"{"text":"the password: nobody knows it. A token = 4 letters; token=x"}"#,
+        "password=readPassword() token = next_token_4711 apiKey: wrong, secret=word",
         "a task-management-system-with-2026-entries, sk-learn, risk-2026-assessment",
         "https://example.com:8080/a@b:c http://[::1]:80/ mailto:a@b",
         "the bearer of this letter; -----BEGIN CERTIFICATE-----",
@@ -161,6 +167,7 @@ fn names() {
         "COOKIE",
         "set-cookie",
         "token",
+        "otel.resource.Token",
         "access_token",
         "refreshToken",
         "idToken",
