@@ -2,6 +2,7 @@
 
 mod demo;
 mod kit;
+mod planted;
 mod start;
 mod usage;
 mod watch;

@@ -145,9 +145,13 @@ impl Started {
     }
 
     pub(crate) fn with_stdin(dir: &Path, words: &[&str], stdin: Stdio) -> Self {
+        Self::by(dir, oxikit(dir).stdin(stdin), words)
+    }
+
+    /// Starts with what else the command has, such as variables.
+    pub(crate) fn by(dir: &Path, command: &mut Command, words: &[&str]) -> Self {
         let ports = ["--port=0", "--reflection-port=0", "--telemetry-port=0"];
-        let mut command = oxikit(dir);
-        command.arg("start").args(ports).args(words).stdin(stdin);
+        command.arg("start").args(ports).args(words);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (tx, lines) = channel();
         let pipes: [Box<dyn Read + Send>; 2] =
