@@ -21,6 +21,14 @@ use crate::manager::Preferred;
 use crate::project::{self, DATA_DIR};
 use crate::server::{AppControl, DevServer, ManagerFile};
 
+/// What to try with the demo.
+const DEMO_TRIES: [&str; 4] = [
+    "flow run hello '\"Ada\"' -s",
+    "agent chat teashop 'please order \"green tea\"'",
+    "trace show latest",
+    "--help",
+];
+
 /// Runs until somebody ends it.
 pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Result<(), Failure> {
     // From the first moment on, so that nobody is left behind.
@@ -146,11 +154,31 @@ async fn greet(
         console.warn(warning).await;
     }
     if args.demo {
-        console.say("in another terminal: oxikit flow run hello '\"Ada\"' -s").await;
+        let oxikit = own_command();
+        console.say("in another terminal, here:").await;
+        for words in DEMO_TRIES {
+            console.say(format!("  {oxikit} {words}")).await;
+        }
         return;
     }
     let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
     console.say(format!("starting   {}", words.join(" "))).await;
+}
+
+/// How the user can call this program: by its name, if the shell finds it so.
+fn own_command() -> String {
+    const NAME: &str = "oxikit";
+    let Ok(program) = std::env::current_exe() else { return NAME.to_owned() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(NAME)).find(|file| file.exists());
+    let is_found = found
+        .and_then(|file| file.canonicalize().ok())
+        .is_some_and(|file| program.canonicalize().is_ok_and(|program| program == file));
+    if is_found {
+        return NAME.to_owned();
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    program.strip_prefix(here).unwrap_or(&program).display().to_string()
 }
 
 /// Up to the path that holds the token.
