@@ -19,6 +19,7 @@ mod output;
 mod run;
 mod runtimes;
 mod session;
+mod session_text;
 mod settings;
 mod start;
 mod trace;

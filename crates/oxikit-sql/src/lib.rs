@@ -27,7 +27,7 @@ pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{
     FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice, OpenError, PrunedTraces,
-    SqliteOptions, SqliteStore, StoredDocument, StoredSpan, TokenUsage, TraceError, TraceEvent,
-    TraceFeed, TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus, TraceStore,
-    TraceSummary,
+    SeenSession, SeenSessionPage, SeenSessionQuery, SqliteOptions, SqliteStore, StoredDocument,
+    StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed, TraceFilter, TraceOptions,
+    TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
 };

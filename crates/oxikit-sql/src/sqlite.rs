@@ -32,9 +32,10 @@ use instance::Instance;
 use leases::Leases;
 use readers::Readers;
 pub use traces::{
-    FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice, PrunedTraces,
-    StoredDocument, StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed, TraceFilter,
-    TraceOptions, TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
+    FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice, PrunedTraces, SeenSession,
+    SeenSessionPage, SeenSessionQuery, StoredDocument, StoredSpan, TokenUsage, TraceError,
+    TraceEvent, TraceFeed, TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus,
+    TraceStore, TraceSummary,
 };
 use writer::{Writer, WriterOptions};
 

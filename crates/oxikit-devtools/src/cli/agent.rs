@@ -24,11 +24,12 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     match args.command {
         AgentCommand::List { target } => list(&client, &target, output).await,
-        AgentCommand::Chat { name, message, session, timeout, target } => {
+        AgentCommand::Chat { name, message, session, snapshot, timeout, target } => {
             let chat = Chat::new(Arc::new(ManagedAgent { client, target, name }));
-            let chat = match session {
-                Some(session) => chat.in_session(session),
-                None => chat,
+            let chat = match (session, snapshot) {
+                (Some(session), _) => chat.in_session(session),
+                (None, Some(snapshot)) => chat.from_snapshot(snapshot),
+                (None, None) => chat,
             };
             let mut conversation = Conversation { chat, timeout, output };
             match message {

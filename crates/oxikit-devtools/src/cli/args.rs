@@ -51,7 +51,7 @@ pub(super) enum Command {
     Flow(FlowArgs),
     /// List agents and talk to them.
     Agent(AgentArgs),
-    /// Look at the sessions of agents.
+    /// List, show, fork and delete the sessions of agents.
     Session(SessionArgs),
     /// Look at traces.
     Trace(TraceArgs),
@@ -242,7 +242,8 @@ pub(super) enum AgentCommand {
     #[command(after_help = "\
 Examples:
   oxikit agent chat teashop 'Please order \"green tea\".'
-  oxikit agent chat teashop --session table-7")]
+  oxikit agent chat teashop --session table-7
+  oxikit agent chat teashop --snapshot 5d9d…     go on from an earlier turn: a branch")]
     Chat {
         /// Its name.
         name: String,
@@ -252,6 +253,9 @@ Examples:
         /// keep their sessions.
         #[arg(long, value_name = "ID")]
         session: Option<String>,
+        /// The snapshot to go on from; if it is not the latest, its session branches.
+        #[arg(long, value_name = "ID", conflicts_with = "session")]
+        snapshot: Option<String>,
         /// Give up a turn after so many seconds.
         #[arg(long, value_name = "SECONDS", value_parser = seconds)]
         timeout: Option<Duration>,
@@ -268,16 +272,84 @@ pub(super) struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SessionCommand {
-    /// Show the messages and the state of a session.
-    #[command(after_help = "Example:\n  oxikit session show teashop table-7")]
+    /// List the sessions of an agent, those written last first.
+    #[command(after_help = "\
+Examples:
+  oxikit session list teashop
+  oxikit session list teashop --status active     those that wait for something
+
+Applications of oxikit list what they keep. Of others those sessions are shown that the
+traces tell of.")]
+    List(SessionListArgs),
+    /// Show the conversation of a session, and its state.
+    #[command(after_help = "Example:\n  oxikit session show teashop table-7 --tree")]
     Show {
-        /// The name of the agent.
-        agent: String,
-        /// The id of the session.
-        session: String,
         #[command(flatten)]
-        target: Target,
+        session: SessionName,
+        /// Also show its snapshots; without it they are shown if there are branches.
+        #[arg(long)]
+        tree: bool,
     },
+    /// Make a new session that begins where this one is, or was.
+    #[command(after_help = "\
+Examples:
+  oxikit session fork teashop table-7
+  oxikit session fork teashop table-7 --at 5d9d…  `session show --tree` has the ids
+
+Prints the id of the new session. The other one stays as it is.")]
+    Fork {
+        #[command(flatten)]
+        session: SessionName,
+        /// The snapshot to begin at; else where the next turn would go on.
+        #[arg(long, value_name = "SNAPSHOT")]
+        at: Option<String>,
+    },
+    /// Remove a session for good; its work is stopped first.
+    Delete {
+        #[command(flatten)]
+        session: SessionName,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Write a session and its traces as one JSON file, without what looks like a secret.
+    #[command(after_help = "Example:\n  oxikit session export teashop table-7 --output t7.json")]
+    Export {
+        #[command(flatten)]
+        session: SessionName,
+        /// Write to this file; else to the standard output.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+/// Which session.
+#[derive(Debug, Clone, Args)]
+pub(super) struct SessionName {
+    /// The name of the agent.
+    pub(super) agent: String,
+    /// The id of the session.
+    pub(super) session: String,
+    #[command(flatten)]
+    pub(super) target: Target,
+}
+
+/// Which sessions.
+#[derive(Debug, Args)]
+pub(super) struct SessionListArgs {
+    /// The name of the agent.
+    pub(super) agent: String,
+    /// At most so many, 200 at most.
+    #[arg(long, default_value_t = 20, value_name = "NUMBER")]
+    pub(super) limit: u32,
+    /// Only those that wait for something, or only the others.
+    #[arg(long, value_parser = ["active", "completed"])]
+    pub(super) status: Option<String>,
+    /// Go on behind the page that said this (`continuationToken` of --json).
+    #[arg(long, value_name = "TOKEN")]
+    pub(super) after: Option<String>,
+    #[command(flatten)]
+    pub(super) target: Target,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,14 @@ impl Client {
     /// Has an effect.
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         read(self.send(self.request(Method::POST, path).json(body)).await?).await
+    }
+
+    /// Removes.
+    pub(super) async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        // The tools take nothing that a page could send without being asked.
+        let json = "application/json";
+        let request = self.request(Method::DELETE, path).header(CONTENT_TYPE, json);
+        read(self.send(request).await?).await
     }
 
     /// Reads events as they come.

@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -83,6 +84,17 @@ pub(super) fn duration(milliseconds: f64) -> String {
         ms if ms < 1.0 => format!("{:.0} µs", ms * 1000.0),
         ms if ms < 1000.0 => format!("{ms:.1} ms"),
         ms => format!("{:.2} s", ms / 1000.0),
+    }
+}
+
+/// How long ago, for people; the moment is in milliseconds since 1970.
+pub(super) fn ago(milliseconds: f64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    match (now.as_secs_f64() - milliseconds / 1000.0).max(0.0) as u64 {
+        seconds @ 0..=119 => format!("{seconds} s ago"),
+        seconds @ 120..=7199 => format!("{} min ago", seconds / 60),
+        seconds @ 7200..=172_799 => format!("{} h ago", seconds / 3600),
+        seconds => format!("{} days ago", seconds / 86_400),
     }
 }
 

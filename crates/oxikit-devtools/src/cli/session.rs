@@ -1,54 +1,228 @@
 //! `oxikit session`: what agents have kept.
 
-use owo_colors::OwoColorize;
-use serde_json::Value;
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
 
-use super::args::{SessionArgs, SessionCommand};
+use oxikit_core::redact;
+use serde_json::{Value, json};
+
+use super::args::{SessionArgs, SessionCommand, SessionListArgs, SessionName, Target};
 use super::client::{Client, encoded};
 use super::failure::Failure;
-use super::output::Output;
+use super::output::{Output, ago, table};
+use super::session_text;
+
+/// So many traces of a session the tools put into one file.
+const MAX_EXPORTED: usize = 1000;
 
 pub(super) async fn run(
     args: SessionArgs,
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let SessionCommand::Show { agent, session, target } = args.command;
-    let mut path = format!("/api/agents/{}/sessions/{}", encoded(&agent), encoded(&session));
-    if let Some(runtime) = &target.runtime {
-        path.push_str(&format!("?runtime={}", encoded(runtime)));
-    }
-    let details = match client.get(&path).await {
-        Ok(details) => details,
-        Err(failure) => return Err(client.explain(failure, target.runtime.as_deref()).await),
+    let target = args.command.target().clone();
+    let done = match args.command {
+        SessionCommand::List(asked) => list(&asked, client, output).await,
+        SessionCommand::Show { session, tree } => show(&session, tree, client, output).await,
+        SessionCommand::Fork { session, at } => fork(&session, at, client, output).await,
+        SessionCommand::Delete { session, yes } => delete(&session, yes, client, output).await,
+        SessionCommand::Export { session, output: file } => {
+            export(&session, file.as_deref(), client, output).await
+        }
     };
-    if output.is_json() {
-        return output.value(&details);
+    match done {
+        Err(failure) => Err(client.explain(failure, target.runtime.as_deref()).await),
+        done => done,
     }
-    let messages = details["threads"]["main"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for message in messages {
-        let role = message["role"].as_str().unwrap_or("?");
-        for part in message["content"].as_array().into_iter().flatten() {
-            output.line(format!("{} {}", format!("{role}:").bold(), shown(part)))?;
+}
+
+async fn list(
+    asked: &SessionListArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let SessionListArgs { agent, limit, status, after, target } = asked;
+    let mut path = format!("/api/agents/{}/sessions?limit={limit}", encoded(agent));
+    for (member, value) in
+        [("status", status), ("continuationToken", after), ("runtime", &target.runtime)]
+    {
+        if let Some(value) = value {
+            path.push_str(&format!("&{member}={}", encoded(value)));
         }
     }
-    if !details["state"].is_null() {
-        output.line(format!("{} {}", "state:".bold(), details["state"]))?;
+    let page = client.get(&path).await?;
+    if output.is_json() {
+        return output.value(&page);
     }
-    output.remark(format!("{session}: {}", details["status"].as_str().unwrap_or("?")));
+    let sessions = page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_seen = page["source"] == "traces";
+    if sessions.is_empty() {
+        output.remark(match is_seen {
+            true => "no sessions in the traces; this runtime does not list those that it keeps",
+            false => "no sessions",
+        });
+        return Ok(());
+    }
+    let heading = ["SESSION", "TURNS", "MESSAGES", "STATUS", "UPDATED"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    rows.extend(sessions.iter().map(row));
+    table(&rows).into_iter().try_for_each(|line| output.line(line))?;
+    if is_seen {
+        output.remark("as the traces tell: this runtime does not list what it keeps");
+    }
+    if let Some(token) = page["continuationToken"].as_str() {
+        output.remark(format!("there are more: --after {token}"));
+    }
     Ok(())
 }
 
-/// A part of a message, for people.
-fn shown(part: &Value) -> String {
-    let tool = |member: &str, value: &str| {
-        let tool = part.get(member)?;
-        Some(format!("{} {}", tool["name"].as_str().unwrap_or("?"), tool[value]))
+fn row(session: &Value) -> Vec<String> {
+    let number = |value: &Value| value.as_u64().map_or_else(|| "-".to_owned(), |n| n.to_string());
+    let turns = match &session["turns"] {
+        Value::Null => &session["metadata"]["snapshotCount"],
+        turns => turns,
     };
-    match part["text"].as_str() {
-        Some(text) => text.to_owned(),
-        None => tool("toolRequest", "input")
-            .or_else(|| tool("toolResponse", "output"))
-            .unwrap_or_else(|| part.to_string()),
+    vec![
+        session["sessionId"].as_str().unwrap_or("?").to_owned(),
+        number(turns),
+        number(&session["messageCount"]),
+        session_text::status(session).to_owned(),
+        session["updatedAt"].as_f64().map(ago).unwrap_or_default(),
+    ]
+}
+
+async fn show(
+    session: &SessionName,
+    with_tree: bool,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let details = client.get(&session.path("")).await?;
+    if output.is_json() {
+        return output.value(&details);
+    }
+    for line in session_text::conversation(&details) {
+        output.line(line)?;
+    }
+    if with_tree || session_text::has_branches(&details) {
+        output.line("")?;
+        session_text::tree(&details).into_iter().try_for_each(|line| output.line(line))?;
+    }
+    output.remark(format!("{}: {}", session.session, session_text::status(&details)));
+    if details["metadata"]["isCut"] == true {
+        output.remark("only its latest snapshots were looked at");
+    }
+    Ok(())
+}
+
+async fn fork(
+    session: &SessionName,
+    at: Option<String>,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let body = at.map_or_else(|| json!({}), |snapshot| json!({"snapshotId": snapshot}));
+    let forked = client.post(&session.path("/fork"), &body).await?;
+    if output.is_json() {
+        return output.value(&forked);
+    }
+    let id = forked["sessionId"].as_str().unwrap_or_default();
+    output.line(id)?;
+    output.remark(format!("go on: oxikit agent chat {} --session {id}", session.agent));
+    Ok(())
+}
+
+async fn delete(
+    session: &SessionName,
+    is_sure: bool,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    // A program that deletes has named what; only a person may have slipped.
+    if !is_sure && io::stdin().is_terminal() && !confirm(session).await? {
+        return Err(Failure::failed("CANCELLED", "nothing was deleted"));
+    }
+    let deleted = client.delete(&session.path("")).await?;
+    if output.is_json() {
+        return output.value(&deleted);
+    }
+    output.remark(format!("{} is deleted", session.session));
+    Ok(())
+}
+
+async fn confirm(session: &SessionName) -> Result<bool, Failure> {
+    let question =
+        format!("delete session `{}` of `{}` for good? [y/N] ", session.session, session.agent);
+    let read = move || -> io::Result<bool> {
+        write!(io::stderr(), "{question}")?;
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line)?;
+        Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+    };
+    Ok(tokio::task::spawn_blocking(read).await.map_err(io::Error::other)??)
+}
+
+async fn export(
+    session: &SessionName,
+    file: Option<&Path>,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let details = client.get(&session.path("")).await?.to_string();
+    // The tools cover the traces.
+    let details: Value = serde_json::from_str(&redact::json_text(&details))
+        .map_err(|error| Failure::internal(format!("the session cannot be covered: {error}")))?;
+    let path = format!("/api/v1/traces/export?session={}", encoded(&session.session));
+    let traces = match client.get(&path).await {
+        Ok(mut exported) => exported["traces"].take(),
+        // It may be older than they are.
+        Err(Failure::Told { status, .. }) if status == "NOT_FOUND" => json!([]),
+        Err(failure) => return Err(failure),
+    };
+    let count = traces.as_array().map_or(0, Vec::len);
+    let is_cut = count >= MAX_EXPORTED;
+    if is_cut {
+        output.remark(format!(
+            "only the newest {MAX_EXPORTED} traces of the session are in it; `oxikit trace list --session {}` lists all",
+            session.session
+        ));
+    }
+    let whole = json!({
+        "sessionId": session.session, "agentName": session.agent,
+        "session": details, "traces": traces, "isCut": is_cut,
+    });
+    let Some(file) = file else { return output.value(&whole) };
+    let told = |error: io::Error| Failure::usage(format!("{}: {error}", file.display()));
+    fs::write(file, whole.to_string()).map_err(told)?;
+    if output.is_json() {
+        let file = file.display().to_string();
+        return output.value(&json!({"ok": true, "file": file, "traces": count, "isCut": is_cut}));
+    }
+    output.remark(format!("{}: the session and {count} traces", file.display()));
+    Ok(())
+}
+
+impl SessionCommand {
+    fn target(&self) -> &Target {
+        match self {
+            Self::List(list) => &list.target,
+            Self::Show { session, .. }
+            | Self::Fork { session, .. }
+            | Self::Delete { session, .. }
+            | Self::Export { session, .. } => &session.target,
+        }
+    }
+}
+
+impl SessionName {
+    /// The path of the session in the API, or of something below it.
+    fn path(&self, below: &str) -> String {
+        let (agent, session) = (encoded(&self.agent), encoded(&self.session));
+        let path = format!("/api/agents/{agent}/sessions/{session}{below}");
+        match &self.target.runtime {
+            Some(runtime) => format!("{path}?runtime={}", encoded(runtime)),
+            None => path,
+        }
     }
 }

@@ -1,14 +1,12 @@
 //! `oxikit trace`: what has run.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
 use super::args::{TraceArgs, TraceCommand, TraceFilterArgs};
 use super::client::{Client, encoded};
 use super::failure::Failure;
-use super::output::{Output, duration, table};
+use super::output::{Output, ago, duration, table};
 use super::trace_tree;
 
 pub(super) async fn run(
@@ -71,7 +69,7 @@ fn row(trace: &Value) -> Vec<String> {
     let text = |member: &str| trace[member].as_str().unwrap_or("-").to_owned();
     let tokens = trace["usage"]["totalTokens"].as_i64().filter(|tokens| *tokens > 0);
     vec![
-        trace["startTime"].as_f64().map(started).unwrap_or_default(),
+        trace["startTime"].as_f64().map(ago).unwrap_or_default(),
         trace["duration"].as_f64().map_or_else(|| "-".to_owned(), duration),
         text("status"),
         text("type"),
@@ -79,17 +77,6 @@ fn row(trace: &Value) -> Vec<String> {
         tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string()),
         text("traceId"),
     ]
-}
-
-/// How long ago, for people.
-fn started(milliseconds: f64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    match (now.as_secs_f64() - milliseconds / 1000.0).max(0.0) as u64 {
-        seconds @ 0..=119 => format!("{seconds} s ago"),
-        seconds @ 120..=7199 => format!("{} min ago", seconds / 60),
-        seconds @ 7200..=172_799 => format!("{} h ago", seconds / 3600),
-        seconds => format!("{} days ago", seconds / 86_400),
-    }
 }
 
 async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 mod lines;
 mod run;
+mod sessions;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

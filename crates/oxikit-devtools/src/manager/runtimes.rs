@@ -9,6 +9,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::{ConfigureParams, ErrorData};
@@ -23,6 +24,7 @@ use super::failure::failure;
 use super::listing::ActionList;
 use super::peer::{Line, Peer};
 use super::run::{RunHandle, Traces};
+use super::session_request::SessionRequest;
 use super::spec::RunSpec;
 use super::target::Target;
 
@@ -196,6 +198,16 @@ impl Runtimes {
         kind: &str,
     ) -> Result<JsonObject, ErrorData> {
         self.target(runtime)?.list_values(kind, &self.0.options).await
+    }
+
+    /// Asks about sessions of agents; the answer as JSON text. A runtime that knows no
+    /// such requests, or cannot do it, is `UNIMPLEMENTED`.
+    pub(crate) async fn ask_sessions(
+        &self,
+        runtime: Option<&str>,
+        request: &SessionRequest,
+    ) -> Result<Bytes, ErrorData> {
+        self.target(runtime)?.ask_sessions(request, &self.0.options).await
     }
 
     /// Starts a run.

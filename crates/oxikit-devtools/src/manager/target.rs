@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::{
     CancelActionParams, CancelActionResult, ConfigureParams, ErrorData, ListValuesParams,
@@ -13,6 +14,7 @@ use super::http::HttpPeer;
 use super::listing::{self, ActionList};
 use super::peer::{Order, Peer};
 use super::run::{Link, Run, RunHandle, Traces};
+use super::session_request::SessionRequest;
 use super::spec::RunSpec;
 
 /// Who is asked.
@@ -86,6 +88,19 @@ impl Target {
                 listing::values(&text, true)
             }
             Self::Http(peer) => peer.list_values(kind).await,
+        }
+    }
+
+    pub(crate) async fn ask_sessions(
+        &self,
+        request: &SessionRequest,
+        options: &ManagerOptions,
+    ) -> Result<Bytes, ErrorData> {
+        match self {
+            Self::Socket(peer) => {
+                peer.call(request.method(), Some(&request.params()), options.call_time).await
+            }
+            Self::Http(peer) => peer.ask_sessions(request).await,
         }
     }
 

@@ -1,6 +1,8 @@
-//! Agents of any runtime, in the shape of the REST API for agents. All of it is done
-//! with the actions that every Genkit runtime has; what needs its store is refused.
+//! Agents of any runtime, in the shape of the REST API for agents. Turns are done with
+//! the actions that every Genkit runtime has; what needs a store is asked of runtimes
+//! that know such requests.
 
+mod observed;
 mod sessions;
 mod turns;
 
@@ -10,15 +12,15 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use oxikit_core::{Status, StatusCode};
 use oxikit_wire::rpc::ErrorData;
-use oxikit_wire::{ActionDescriptor, AgentDetails, AgentList, AgentSummary};
+use oxikit_wire::{ActionDescriptor, AgentDetails, AgentList, AgentSummary, SessionSnapshot};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::reply::{Answer, Failure, json as answer};
 use super::request::query;
 use super::shared::Shared;
-use crate::manager::RunSpec;
-pub(crate) use sessions::{abort, delete_session, list_sessions, session};
+use crate::manager::{RunHandle, RunOutcome, RunSpec};
+pub(crate) use sessions::{abort, delete_session, fork, list_sessions, session};
 pub(crate) use turns::execute;
 
 /// What the keys of agents begin with.
@@ -93,12 +95,32 @@ impl Agent {
 
     /// Runs an action that belongs to the agent: it has the same name.
     async fn companion<T: DeserializeOwned>(&self, kind: &str, input: Value) -> Result<T, Status> {
+        let run = self.start_companion(kind, input).await?;
+        read(run.finish().await)
+    }
+
+    /// A snapshot, as the agent shows it. Whoever only looks leaves no trace.
+    async fn snapshot(&self, input: Value) -> Result<SessionSnapshot, Status> {
+        let mut run = self.start_companion("agent-snapshot", input).await?;
+        let trace_id = run.trace_id().await;
+        let outcome = run.finish().await;
+        if let Some(trace_id) = trace_id {
+            // If it cannot be removed, it is in the list: no harm.
+            _ = self.shared.traces.delete(&trace_id).await;
+        }
+        read(outcome)
+    }
+
+    async fn start_companion(&self, kind: &str, input: Value) -> Result<RunHandle, Status> {
         let key = format!("/{kind}/{}", self.name());
         let spec = self.spec(&json!({"key": key, "input": input}));
-        let run = self.shared.runtimes.run(spec).await.map_err(told)?;
-        let outcome = run.finish().await.map_err(told)?;
-        Ok(serde_json::from_slice(outcome.result.as_deref().unwrap_or(b"null"))?)
+        self.shared.runtimes.run(spec).await.map_err(told)
     }
+}
+
+fn read<T: DeserializeOwned>(outcome: Result<RunOutcome, ErrorData>) -> Result<T, Status> {
+    let result = outcome.map_err(told)?.result;
+    Ok(serde_json::from_slice(result.as_deref().unwrap_or(b"null"))?)
 }
 
 fn summary(action: ActionDescriptor) -> AgentSummary {

@@ -89,6 +89,9 @@ pub(crate) const ROUTES: &[Route] = &[
     act("/api/agents/{agent}/sessions/{session}/abort", "Stops the work of a session", || {
         post(agents::abort)
     }),
+    act("/api/agents/{agent}/sessions/{session}/fork", "Makes a new session of one", || {
+        post(agents::fork)
+    }),
     act("/api/runAction", "Runs an action", || post(official::run)),
     act("/api/streamAction", "Runs an action, line by line", || post(official::stream)),
     act("/api/sendBidiInput", "Sends an input", || post(official::send_input)),

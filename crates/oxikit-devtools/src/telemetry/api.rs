@@ -106,7 +106,7 @@ pub fn trace_routes(store: TraceStore, project: impl Into<PathBuf>) -> Router {
 }
 
 /// What of an error may be told.
-fn failure(error: TraceError) -> Failure {
+pub(crate) fn failure(error: TraceError) -> Failure {
     match error {
         TraceError::Post(_) | TraceError::Query(_) => Status::invalid_argument(error.to_string()),
         TraceError::Store(error) => error.into(),

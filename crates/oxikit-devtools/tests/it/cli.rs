@@ -3,6 +3,7 @@
 mod demo;
 mod kit;
 mod planted;
+mod sessions;
 mod start;
 mod usage;
 mod watch;

@@ -6,4 +6,5 @@ mod doors;
 mod kit;
 mod recordings;
 mod runs;
+mod sessions;
 mod trpc;

@@ -11,6 +11,7 @@ mod members;
 mod post;
 mod query;
 mod read;
+mod sessions;
 mod upkeep;
 mod usage;
 mod words;
@@ -42,6 +43,7 @@ use logs::NewLog;
 pub use logs::{LogPage, LogQuery};
 use post::Post;
 pub use query::{StoredSpan, TracePage, TraceQuery, TraceStatus, TraceSummary};
+pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 pub use usage::{ModelPrice, TokenUsage};
 

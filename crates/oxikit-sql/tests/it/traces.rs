@@ -8,6 +8,7 @@ mod merge;
 mod posts;
 mod query;
 mod recordings;
+mod sessions;
 mod speed;
 mod words;
 

@@ -1,58 +1,84 @@
-//! Sessions, as far as the actions of an agent show them.
+//! Sessions: asked of the runtime, which knows them if it is one of oxikit. Of others
+//! there is what their traces and snapshots tell.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::Uri;
-use oxikit_core::Status;
-use oxikit_core::timestamp::epoch_millis;
-use oxikit_serve::inside::{activity, shown_state};
-use oxikit_wire::{
-    AgentAbortResponse, JsonObject, SessionAborted, SessionDetails, SessionSnapshot, SnapshotInfo,
-    SnapshotStatus,
-};
+use axum::http::{StatusCode as HttpStatus, Uri};
+use bytes::Bytes;
+use oxikit_core::{Status, StatusCode};
+use oxikit_serve::inside::json_response;
+use oxikit_wire::rpc::{ForkSessionParams, ListSessionsParams, SessionParams};
+use oxikit_wire::{AgentAbortResponse, SessionAborted, SessionActivity, SnapshotStatus};
+use serde::Deserialize;
 use serde_json::json;
 
-use super::Agent;
-use crate::server::reply::{Answer, json as answer};
+use super::{Agent, observed};
+use crate::manager::SessionRequest;
+use crate::server::reply::{Answer, Failure, json as answer};
+use crate::server::request::{JsonText, object, query};
 use crate::server::shared::Shared;
 
-/// `GET /api/agents/{agent}/sessions/{session}[?runtime=]`: its latest snapshot.
+/// `GET /api/agents/{agent}/sessions[?limit=&continuationToken=&status=&runtime=]`.
+pub(crate) async fn list_sessions(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    uri: Uri,
+) -> Answer {
+    let agent = Agent::find(shared, &name, &uri).await?;
+    let asked = page(name, &uri)?;
+    match agent.ask(SessionRequest::List(asked.clone())).await? {
+        Some(list) => Ok(json_response(HttpStatus::OK, list)),
+        None => answer(&observed::list(&agent, asked).await?),
+    }
+}
+
+/// `GET /api/agents/{agent}/sessions/{session}[?runtime=]`.
 pub(crate) async fn session(
     State(shared): State<Arc<Shared>>,
     Path((name, session)): Path<(String, String)>,
     uri: Uri,
 ) -> Answer {
     let agent = Agent::find(shared, &name, &uri).await?;
-    let latest = latest(&agent, &session).await?;
-    let mut state = latest.state.clone().unwrap_or_default();
-    let messages = state.messages.take().unwrap_or_default();
-    let created_at = epoch_millis(&latest.created_at);
-    let info = SnapshotInfo {
-        snapshot_id: latest.snapshot_id.clone(),
-        parent_id: latest.parent_id.clone(),
-        status: latest.status,
-        finish_reason: latest.finish_reason,
-        created_at,
-        message_count: messages.len(),
-        children: Vec::new(),
-    };
-    answer(&SessionDetails {
-        session_id: session,
-        agent_name: name,
-        created_at,
-        updated_at: epoch_millis(latest.updated_at.as_ref().unwrap_or(&latest.created_at)),
-        status: activity(latest.status, latest.finish_reason),
-        state: shown_state(state)?,
-        threads: BTreeMap::from([("main".to_owned(), messages)]),
-        metadata: JsonObject::from_iter([("snapshotId".to_owned(), json!(latest.snapshot_id))]),
-        snapshot_id: latest.snapshot_id,
-        snapshot_status: latest.status,
-        finish_reason: latest.finish_reason,
-        error: latest.error,
-        snapshots: vec![info],
-    })
+    let asked = SessionParams { agent: name, session_id: session.clone() };
+    match agent.ask(SessionRequest::Get(asked)).await? {
+        Some(details) => Ok(json_response(HttpStatus::OK, details)),
+        None => answer(&observed::details(&agent, session).await?),
+    }
+}
+
+/// `DELETE /api/agents/{agent}/sessions/{session}[?runtime=]`.
+pub(crate) async fn delete_session(
+    State(shared): State<Arc<Shared>>,
+    Path((name, session_id)): Path<(String, String)>,
+    uri: Uri,
+) -> Answer {
+    let agent = Agent::find(shared, &name, &uri).await?;
+    let asked = SessionParams { agent: name, session_id };
+    match agent.ask(SessionRequest::Delete(asked)).await? {
+        Some(deleted) => Ok(json_response(HttpStatus::OK, deleted)),
+        None => Err(agent.cannot("delete a session", "delete it where its store keeps it").into()),
+    }
+}
+
+/// `POST /api/agents/{agent}/sessions/{session}/fork[?runtime=]`.
+pub(crate) async fn fork(
+    State(shared): State<Arc<Shared>>,
+    Path((name, session_id)): Path<(String, String)>,
+    uri: Uri,
+    JsonText(body): JsonText,
+) -> Answer {
+    let snapshot_id = ForkBody::parse(&body)?.snapshot_id;
+    let agent = Agent::find(shared, &name, &uri).await?;
+    let instead = format!(
+        "go on from a snapshot, which branches the session: `oxikit agent chat {name} --snapshot {}`",
+        snapshot_id.as_deref().unwrap_or("<id>")
+    );
+    let asked = ForkSessionParams { agent: name, session_id, snapshot_id };
+    match agent.ask(SessionRequest::Fork(asked)).await? {
+        Some(forked) => Ok(json_response(HttpStatus::OK, forked)),
+        None => Err(agent.cannot("fork a session", &instead).into()),
+    }
 }
 
 /// `POST /api/agents/{agent}/sessions/{session}/abort[?runtime=]`.
@@ -62,7 +88,8 @@ pub(crate) async fn abort(
     uri: Uri,
 ) -> Answer {
     let agent = Agent::find(shared, &name, &uri).await?;
-    let latest = latest(&agent, &session).await?;
+    agent.check_store()?;
+    let latest = agent.snapshot(json!({"sessionId": session})).await?;
     let input = json!({"snapshotId": latest.snapshot_id});
     let stopped: AgentAbortResponse = agent.companion("agent-abort", input).await?;
     let was_pending = latest.status == Some(SnapshotStatus::Pending);
@@ -74,42 +101,60 @@ pub(crate) async fn abort(
     })
 }
 
-/// `GET /api/agents/{agent}/sessions[?runtime=]`.
-pub(crate) async fn list_sessions(
-    State(shared): State<Arc<Shared>>,
-    Path(name): Path<String>,
-    uri: Uri,
-) -> Answer {
-    let agent = Agent::find(shared, &name, &uri).await?;
-    Err(needs_store(&agent, "list its sessions").into())
-}
-
-/// `DELETE /api/agents/{agent}/sessions/{session}[?runtime=]`.
-pub(crate) async fn delete_session(
-    State(shared): State<Arc<Shared>>,
-    Path((name, _)): Path<(String, String)>,
-    uri: Uri,
-) -> Answer {
-    let agent = Agent::find(shared, &name, &uri).await?;
-    Err(needs_store(&agent, "delete its sessions").into())
-}
-
-async fn latest(agent: &Agent, session: &str) -> Result<SessionSnapshot, Status> {
-    if !agent.has_store() {
-        return Err(needs_store(agent, "show its sessions"));
+impl Agent {
+    /// What its runtime answers, JSON text; `None` if it cannot be asked that.
+    async fn ask(&self, request: SessionRequest) -> Result<Option<Bytes>, Failure> {
+        self.check_store()?;
+        match self.shared.runtimes.ask_sessions(self.runtime.as_deref(), &request).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if error.code == Some(StatusCode::Unimplemented.grpc()) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
-    agent.companion("agent-snapshot", json!({"sessionId": session})).await
+
+    fn check_store(&self) -> Result<(), Status> {
+        if self.has_store() {
+            return Ok(());
+        }
+        let name = self.name();
+        let message = format!("agent `{name}` has no session store: its clients keep the state");
+        Err(Status::failed_precondition(message))
+    }
+
+    /// Only runtimes of oxikit have a way.
+    fn cannot(&self, what: &str, instead: &str) -> Status {
+        Status::failed_precondition(format!(
+            "the runtime of agent `{}` offers the tools no way to {what}; {instead}",
+            self.name()
+        ))
+    }
 }
 
-/// Runtimes have no action for this.
-fn needs_store(agent: &Agent, what: &str) -> Status {
-    let name = agent.name();
-    if agent.has_store() {
-        return Status::failed_precondition(format!(
-            "the runtime of agent `{name}` offers the tools no way to {what}; \
-             ask an application that serves `/api/agents` itself"
-        ));
+fn page(agent: String, uri: &Uri) -> Result<ListSessionsParams, Status> {
+    let limit = query(uri, "limit").map(|limit| {
+        let limit = limit.parse().ok().filter(|limit| (1..=200).contains(limit));
+        limit.ok_or_else(|| Status::invalid_argument("`limit` is a number from 1 to 200"))
+    });
+    let status = match query(uri, "status").as_deref() {
+        None => None,
+        Some("active") => Some(SessionActivity::Active),
+        Some("completed") => Some(SessionActivity::Completed),
+        Some(_) => return Err(Status::invalid_argument("`status` is `active` or `completed`")),
+    };
+    let continuation_token = query(uri, "continuationToken");
+    Ok(ListSessionsParams { agent, limit: limit.transpose()?, continuation_token, status })
+}
+
+/// The body of a fork; an empty one begins at the end.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ForkBody {
+    #[serde(default)]
+    snapshot_id: Option<String>,
+}
+
+impl ForkBody {
+    fn parse(body: &[u8]) -> Result<Self, Status> {
+        if body.trim_ascii().is_empty() { Ok(Self::default()) } else { object(body) }
     }
-    let message = format!("agent `{name}` has no session store: its clients keep the state");
-    Status::failed_precondition(message)
 }

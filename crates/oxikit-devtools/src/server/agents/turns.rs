@@ -12,8 +12,7 @@ use futures_util::{Stream, stream};
 use oxikit_core::{Payload, Status};
 use oxikit_serve::inside::{Events, ExecuteBody, StreamHead, stream_response};
 use oxikit_wire::{
-    AgentInit, AgentOutput, ExecuteResponse, ExecuteResult, SessionSnapshot, SessionState,
-    Telemetry,
+    AgentInit, AgentOutput, ExecuteResponse, ExecuteResult, SessionState, Telemetry,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -160,8 +159,7 @@ async fn result_of(agent: &Agent, output: Option<&[u8]>) -> Result<ExecuteResult
         (None, None) => Some(SessionState::default()),
         // The turn is over, whatever comes of reading its state.
         (None, Some(snapshot)) => {
-            let input = json!({"snapshotId": snapshot});
-            let found: Result<SessionSnapshot, _> = agent.companion("agent-snapshot", input).await;
+            let found = agent.snapshot(json!({"snapshotId": snapshot})).await;
             found.ok().map(|snapshot| snapshot.state.unwrap_or_default())
         }
     };

@@ -133,7 +133,7 @@ fn an_agent_remembers_what_was_said_in_its_session() {
     assert_eq!(session["sessionId"], "t7");
     assert_eq!(session["threads"]["main"].as_array().map(Vec::len), Some(8));
     let shown = demo.run(&["session", "show", "teashop", "t7"]).stdout;
-    assert!(shown.starts_with(&format!("user: {order}\nmodel: order {{")), "{shown}");
+    assert!(shown.starts_with(&format!("user: {order}\nmodel: calls order {{")), "{shown}");
     assert!(shown.lines().last().unwrap().contains("green tea"), "the state: {shown}");
     assert_eq!(demo.run(&["session", "show", "teashop", "t8"]).code, 1);
 

@@ -6,7 +6,7 @@ use super::kit::{Kit, kit};
 use crate::manager::kit::{Asked, Scripted, TRACE, soon};
 
 /// A runtime with two agents.
-async fn agents() -> (Kit, Scripted) {
+pub(super) async fn agents() -> (Kit, Scripted) {
     let kit = kit().await;
     let runtime = kit.runtime("one").await;
     (kit, runtime)
@@ -14,7 +14,7 @@ async fn agents() -> (Kit, Scripted) {
 
 impl Scripted {
     /// Answers what agents there are.
-    async fn lists_agents(&mut self) {
+    pub(super) async fn lists_agents(&mut self) {
         let agent = |name: &str, kept_by: &str| {
             json!({"name": name, "inputSchema": {"type": "object"},
                 "metadata": {"agent": {"stateManagement": kept_by}, "bidi": true}})
@@ -26,7 +26,7 @@ impl Scripted {
     }
 
     /// The run of this action that is asked for next.
-    async fn runs(&mut self, key: &str) -> Asked {
+    pub(super) async fn runs(&mut self, key: &str) -> Asked {
         let asked = self.asked("runAction").await;
         assert_eq!(asked.params["key"], key);
         self.state(&asked, TRACE).await;
@@ -125,44 +125,18 @@ async fn a_turn_that_fails_says_why() {
 }
 
 #[tokio::test]
-async fn a_session_is_shown_and_its_work_stopped() {
+async fn the_work_of_a_session_is_stopped() {
     let (kit, mut runtime) = agents().await;
-    let path = "/api/agents/kept/sessions/s1";
-    let (shown, ()) = tokio::join!(kit.get(path), async {
-        runtime.lists_agents().await;
-        let read = runtime.runs("/agent-snapshot/kept").await;
-        assert_eq!(read.params["input"], json!({"sessionId": "s1"}));
-        runtime.answer(&read, json!({"result": snapshot("pending")})).await;
-    });
-    assert_eq!((shown.0, &shown.1["status"]), (200, &json!("active")));
-    assert_eq!(shown.1["state"], json!({"turns": 1, "artifacts": []}));
-    assert_eq!(shown.1["threads"]["main"].as_array().unwrap().len(), 1);
-    let abort = format!("{path}/abort");
-    let (stopped, ()) = tokio::join!(kit.post(&abort, json!({})), async {
-        runtime.lists_agents().await;
-        let read = runtime.runs("/agent-snapshot/kept").await;
-        runtime.answer(&read, json!({"result": snapshot("pending")})).await;
-        let stop = runtime.runs("/agent-abort/kept").await;
-        assert_eq!(stop.params["input"], json!({"snapshotId": "n1"}));
-        let stopped = json!({"snapshotId": "n1", "status": "pending"});
-        runtime.answer(&stop, json!({"result": stopped})).await;
-    });
+    let (stopped, ()) =
+        tokio::join!(kit.post("/api/agents/kept/sessions/s1/abort", json!({})), async {
+            runtime.lists_agents().await;
+            let read = runtime.runs("/agent-snapshot/kept").await;
+            assert_eq!(read.params["input"], json!({"sessionId": "s1"}));
+            runtime.answer(&read, json!({"result": snapshot("pending")})).await;
+            let stop = runtime.runs("/agent-abort/kept").await;
+            assert_eq!(stop.params["input"], json!({"snapshotId": "n1"}));
+            let stopped = json!({"snapshotId": "n1", "status": "pending"});
+            runtime.answer(&stop, json!({"result": stopped})).await;
+        });
     assert_eq!((stopped.0, &stopped.1["aborted"]), (200, &json!(["n1"])));
-}
-
-#[tokio::test]
-async fn what_only_a_store_could_tell_is_refused() {
-    let (kit, mut runtime) = agents().await;
-    for path in ["/api/agents/kept/sessions", "/api/agents/free/sessions/s1"] {
-        let (refused, ()) = tokio::join!(kit.get(path), runtime.lists_agents());
-        assert_eq!(
-            (refused.0, &refused.1["status"]),
-            (400, &json!("FAILED_PRECONDITION")),
-            "{path}"
-        );
-    }
-    let request = kit.call(reqwest::Method::DELETE, "/api/agents/kept/sessions/s1");
-    let request = request.header("content-type", "application/json").send();
-    let (refused, ()) = tokio::join!(soon(request), runtime.lists_agents());
-    assert_eq!(refused.unwrap().status(), 400);
 }

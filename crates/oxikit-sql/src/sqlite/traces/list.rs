@@ -167,7 +167,7 @@ fn add_columns(query: &TraceQuery, conditions: &mut Conditions) {
 }
 
 /// The place that a page goes on from: traces before it.
-fn position(after: Option<&str>) -> Result<Option<i64>, TraceError> {
+pub(super) fn position(after: Option<&str>) -> Result<Option<i64>, TraceError> {
     let Some(token) = after else { return Ok(None) };
     let number = token.strip_prefix('t').and_then(|number| i64::from_str_radix(number, 16).ok());
     let number = number.filter(|number| (0..1 << 42).contains(number));
@@ -175,7 +175,7 @@ fn position(after: Option<&str>) -> Result<Option<i64>, TraceError> {
     number.map(Some).ok_or_else(wrong)
 }
 
-fn token(number: i64) -> String {
+pub(super) fn token(number: i64) -> String {
     format!("t{number:x}")
 }
 

@@ -1,0 +1,249 @@
+//! A session as people read it: its conversation, and the tree of its snapshots.
+
+use std::collections::{HashMap, HashSet};
+
+use owo_colors::OwoColorize;
+use serde_json::Value;
+
+use super::output::ago;
+
+/// Deeper branches are not shown further in.
+const MAX_INDENT: usize = 20;
+
+/// What goes on in a session, by its latest snapshot.
+pub(super) fn status(session: &Value) -> &'static str {
+    match (session["snapshotStatus"].as_str(), session["finishReason"].as_str()) {
+        (Some("pending"), _) => "works",
+        (Some("expired"), _) => "lost: its work was not heard of again",
+        (Some("failed"), _) => "failed",
+        (Some("aborted"), _) => "stopped",
+        (_, Some("interrupted")) => "waits for an answer",
+        (None, None) if session["status"] == "active" => "works",
+        _ => "completed",
+    }
+}
+
+/// The messages, what the agent has made, and what it remembers.
+pub(super) fn conversation(details: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    for message in items(&details["threads"]["main"]) {
+        let role = message["role"].as_str().unwrap_or("?");
+        for part in items(&message["content"]) {
+            lines.push(format!("{} {}", format!("{role}:").bold(), said(part)));
+        }
+    }
+    for artifact in items(&details["state"]["artifacts"]) {
+        let name = artifact["name"].as_str().unwrap_or("without a name");
+        let parts: Vec<_> = items(&artifact["parts"]).map(said).collect();
+        lines.push(format!("{} {}", format!("artifact {name}:").bold(), parts.join("\n")));
+    }
+    if let Some(state) = details["state"].as_object() {
+        let state: serde_json::Map<_, _> =
+            state.iter().filter(|(name, _)| *name != "artifacts").map(cloned).collect();
+        if !state.is_empty() {
+            lines.push(format!("{} {}", "state:".bold(), Value::Object(state)));
+        }
+    }
+    if let Some(error) = details["error"]["message"].as_str() {
+        lines.push(format!("{} {error}", "failed:".red().bold()));
+    }
+    lines
+}
+
+fn cloned((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}
+
+/// A part of a message.
+fn said(part: &Value) -> String {
+    if let Some(text) = part["text"].as_str() {
+        return text.to_owned();
+    }
+    if let Some(tool) = part.get("toolRequest") {
+        let name = tool["name"].as_str().unwrap_or("?");
+        // What an interrupt says of itself is `true` or anything else but nothing.
+        return match part["metadata"].get("interrupt") {
+            Some(Value::Null | Value::Bool(false)) | None => {
+                format!("calls {name} {}", tool["input"])
+            }
+            Some(Value::Bool(true)) => format!("waits for an answer: {name} {}", tool["input"]),
+            Some(notes) => format!("waits for an answer: {name} {} {notes}", tool["input"]),
+        };
+    }
+    if let Some(tool) = part.get("toolResponse") {
+        return format!("{} answers {}", tool["name"].as_str().unwrap_or("?"), tool["output"]);
+    }
+    if let Some(reasoning) = part["reasoning"].as_str() {
+        return format!("(thinks) {reasoning}");
+    }
+    if let Some(media) = part.get("media") {
+        return format!("(media) {}", brief(media));
+    }
+    part.to_string()
+}
+
+/// Where a medium is; one that is inside of its URL only by its type.
+fn brief(media: &Value) -> &str {
+    let url = media["url"].as_str().unwrap_or("?");
+    match url.strip_prefix("data:") {
+        Some(data) => data.split([';', ',']).next().unwrap_or(url),
+        None => url,
+    }
+}
+
+/// Whether two turns went on from the same snapshot.
+pub(super) fn has_branches(details: &Value) -> bool {
+    let (mut parents, mut roots) = (HashSet::new(), 0);
+    let known: HashSet<_> = items(&details["snapshots"]).filter_map(id).collect();
+    items(&details["snapshots"]).any(|snapshot| match parent(snapshot, &known) {
+        Some(parent) => !parents.insert(parent),
+        None => {
+            roots += 1;
+            roots > 1
+        }
+    })
+}
+
+/// A line for each snapshot, in the order of their turns; only branches stand further
+/// in. A star marks the latest one.
+pub(super) fn tree(details: &Value) -> Vec<String> {
+    let known: HashSet<_> = items(&details["snapshots"]).filter_map(id).collect();
+    let mut below: HashMap<Option<&str>, Vec<&Value>> = HashMap::new();
+    for snapshot in items(&details["snapshots"]) {
+        below.entry(parent(snapshot, &known)).or_default().push(snapshot);
+    }
+    let mut lines = Vec::new();
+    let mut waiting = branches(&mut below, None, 0);
+    while let Some((depth, snapshot)) = waiting.pop() {
+        let mark = if snapshot["snapshotId"] == details["snapshotId"] { '*' } else { ' ' };
+        let indent = "  ".repeat(depth.min(MAX_INDENT));
+        lines.push(format!("{mark} {indent}{}", node(snapshot)));
+        waiting.extend(branches(&mut below, id(snapshot), depth));
+    }
+    lines
+}
+
+/// What went on from a snapshot, last first. It is taken out of the map: it cannot come
+/// again, not even in a circle.
+fn branches<'a>(
+    below: &mut HashMap<Option<&'a str>, Vec<&'a Value>>,
+    of: Option<&'a str>,
+    depth: usize,
+) -> Vec<(usize, &'a Value)> {
+    let children = below.remove(&of).unwrap_or_default();
+    let depth = if children.len() > 1 { depth + 1 } else { depth };
+    children.into_iter().rev().map(|child| (depth, child)).collect()
+}
+
+fn node(snapshot: &Value) -> String {
+    let messages = snapshot["messageCount"].as_u64().unwrap_or_default();
+    let written = snapshot["createdAt"].as_f64().map(ago).unwrap_or_default();
+    let mut state = vec![snapshot["status"].as_str().unwrap_or("?")];
+    state.extend(snapshot["finishReason"].as_str().filter(|it| !matches!(*it, "stop" | "failed")));
+    let id = id(snapshot).unwrap_or("?");
+    format!("{id}  {}, {messages} messages, {}", state.join(", "), written.dimmed())
+}
+
+fn id(snapshot: &Value) -> Option<&str> {
+    snapshot["snapshotId"].as_str()
+}
+
+/// The parent, if it is another one that is known.
+fn parent<'a>(snapshot: &'a Value, known: &HashSet<&str>) -> Option<&'a str> {
+    let parent = snapshot["parentId"].as_str()?;
+    (known.contains(parent) && snapshot["snapshotId"] != parent).then_some(parent)
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn plain(lines: Vec<String>) -> Vec<String> {
+        lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect()
+    }
+
+    #[test]
+    fn a_conversation_can_be_read() {
+        let details = json!({
+            "threads": {"main": [
+                {"role": "user", "content": [{"text": "Pay 12."}, {"media": {"url": "data:image/png;base64,AAAA"}}]},
+                {"role": "model", "content": [{"reasoning": "hm"}, {"toolRequest": {"name": "order", "input": {"n": 1}}}]},
+                {"role": "tool", "content": [{"toolResponse": {"name": "order", "output": "1 on it"}}]},
+                {"role": "model", "content": [{"toolRequest": {"name": "pay", "input": 12},
+                    "metadata": {"interrupt": {"question": "Really?"}}}]},
+            ]},
+            "state": {"items": ["tea"], "artifacts": [{"name": "bill", "parts": [{"text": "12 euros"}]}]},
+            "error": {"message": "no luck"},
+        });
+        let expected = [
+            "user: Pay 12.",
+            "user: (media) image/png",
+            "model: (thinks) hm",
+            r#"model: calls order {"n":1}"#,
+            r#"tool: order answers "1 on it""#,
+            r#"model: waits for an answer: pay 12 {"question":"Really?"}"#,
+            "artifact bill: 12 euros",
+            r#"state: {"items":["tea"]}"#,
+            "failed: no luck",
+        ];
+        assert_eq!(plain(conversation(&details)), expected);
+    }
+
+    fn session(latest: &str, snapshots: &[(&str, Option<&str>)]) -> Value {
+        let snapshot = |(id, parent): &(&str, Option<&str>)| {
+            json!({"snapshotId": id, "parentId": parent, "status": "completed",
+                "finishReason": "stop", "messageCount": 2})
+        };
+        let snapshots: Vec<_> = snapshots.iter().map(snapshot).collect();
+        json!({"snapshotId": latest, "snapshots": snapshots})
+    }
+
+    #[track_caller]
+    fn check(details: &Value, branches: bool, expected: &[&str]) {
+        let ids = plain(tree(details));
+        let ids: Vec<_> =
+            ids.iter().map(|line| line.split("  completed").next().unwrap()).collect();
+        assert_eq!(ids, expected);
+        assert_eq!(has_branches(details), branches);
+    }
+
+    #[test]
+    fn only_branches_stand_further_in() {
+        check(&session("b", &[("a", None), ("b", Some("a"))]), false, &["  a", "* b"]);
+        let forked =
+            [("a", None), ("b", Some("a")), ("c", Some("a")), ("d", Some("c")), ("e", Some("b"))];
+        check(&session("e", &forked), true, &["  a", "    b", "*   e", "    c", "    d"]);
+        check(&session("b", &[("a", None), ("b", None)]), true, &["    a", "*   b"]);
+    }
+
+    #[test]
+    fn odd_parents_do_no_harm() {
+        check(&session("a", &[("a", Some("a")), ("b", Some("a"))]), false, &["* a", "  b"]);
+        check(&session("a", &[("a", Some("gone"))]), false, &["* a"]);
+        check(&session("a", &[("a", Some("b")), ("b", Some("a"))]), false, &[]);
+    }
+
+    #[test]
+    fn the_status_says_what_goes_on() {
+        for (session, expected) in [
+            (json!({"status": "active", "snapshotStatus": "pending"}), "works"),
+            (
+                json!({"snapshotStatus": "completed", "finishReason": "interrupted"}),
+                "waits for an answer",
+            ),
+            (json!({"snapshotStatus": "failed", "finishReason": "failed"}), "failed"),
+            (json!({"status": "active"}), "works"),
+            (
+                json!({"status": "completed", "snapshotStatus": "completed", "finishReason": "stop"}),
+                "completed",
+            ),
+        ] {
+            assert_eq!(status(&session), expected, "{session}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Sessions of agents over HTTP: the REST API for agents, which only runtimes of
+//! oxikit have.
+
+use bytes::Bytes;
+use oxikit_core::StatusCode;
+use oxikit_wire::SessionActivity;
+use oxikit_wire::rpc::{ErrorData, ForkSessionParams, ListSessionsParams, SessionParams};
+use reqwest::{Method, RequestBuilder};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{HttpPeer, MAX_REFUSAL, encoded, refused};
+use crate::manager::failure::failure;
+use crate::manager::session_request::SessionRequest;
+
+/// An error of that API.
+#[derive(Deserialize)]
+struct ApiError {
+    status: String,
+    message: String,
+}
+
+impl HttpPeer {
+    pub(crate) async fn ask_sessions(&self, request: &SessionRequest) -> Result<Bytes, ErrorData> {
+        let asked = self.session_call(request).timeout(self.options.call_time);
+        let answer = asked.send().await.map_err(|error| self.unreachable(&error))?;
+        let status = answer.status();
+        if status.is_success() {
+            return self.body(answer, self.options.max_message).await;
+        }
+        let text = self.body(answer, MAX_REFUSAL).await.unwrap_or_default();
+        Err(explained(status, &text))
+    }
+
+    fn session_call(&self, request: &SessionRequest) -> RequestBuilder {
+        match request {
+            SessionRequest::List(params) => self.client.get(self.url(&list_path(params))),
+            SessionRequest::Get(session) => self.client.get(self.url(&path(session))),
+            SessionRequest::Delete(session) => {
+                self.client.request(Method::DELETE, self.url(&path(session)))
+            }
+            SessionRequest::Fork(ForkSessionParams { agent, session_id, snapshot_id }) => {
+                let session =
+                    SessionParams { agent: agent.clone(), session_id: session_id.clone() };
+                let body = match snapshot_id {
+                    Some(snapshot) => json!({ "snapshotId": snapshot }),
+                    None => json!({}),
+                };
+                self.post(&format!("{}/fork", path(&session)), body.to_string())
+            }
+        }
+    }
+}
+
+fn list_path(params: &ListSessionsParams) -> String {
+    let ListSessionsParams { agent, limit, continuation_token, status } = params;
+    let mut path = format!("agents/{}/sessions?", encoded(agent));
+    if let Some(limit) = limit {
+        path.push_str(&format!("&limit={limit}"));
+    }
+    if let Some(token) = continuation_token {
+        path.push_str(&format!("&continuationToken={}", encoded(token)));
+    }
+    match status {
+        Some(SessionActivity::Active) => path.push_str("&status=active"),
+        Some(SessionActivity::Completed) => path.push_str("&status=completed"),
+        None => {}
+    }
+    path
+}
+
+fn path(SessionParams { agent, session_id }: &SessionParams) -> String {
+    format!("agents/{}/sessions/{}", encoded(agent), encoded(session_id))
+}
+
+/// Whether the session is not there, or the whole API: who has it tells a status.
+fn explained(status: reqwest::StatusCode, text: &[u8]) -> ErrorData {
+    if let Ok(ApiError { status, message }) = serde_json::from_slice(text)
+        && let Ok(code) = status.parse()
+    {
+        return failure(code, message);
+    }
+    match status.as_u16() {
+        404 | 405 | 501 => failure(StatusCode::Unimplemented, "the runtime has no such API"),
+        _ => refused(status, String::from_utf8_lossy(text).into_owned()),
+    }
+}

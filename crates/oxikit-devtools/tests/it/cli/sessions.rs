@@ -1,0 +1,128 @@
+//! Sessions on the command line, with the built-in application.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::kit::{PATIENCE, Started, until};
+
+/// A running demo whose runtime is there.
+fn demo(dir: &Path) -> Started {
+    let started = Started::new(dir, &["--demo"]);
+    wait(&started);
+    started
+}
+
+fn wait(started: &Started) {
+    let is_there = || started.run(&["runtimes", "--json"]).json()["current"].is_string();
+    assert!(until(PATIENCE, is_there));
+}
+
+/// One turn; the snapshot after it.
+fn say(demo: &Started, message: &str, from: &str) -> Value {
+    let said = demo.run(&["agent", "chat", "teashop", message, from, "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    said.json()
+}
+
+fn ids(list: &Value) -> Vec<&str> {
+    list["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["sessionId"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn sessions_are_listed_forked_and_deleted_also_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let none = demo.run(&["session", "list", "teashop"]);
+    assert_eq!((none.code, none.stdout.as_str()), (0, ""));
+    assert!(none.stderr.contains("no sessions"), "{none:?}");
+    let first = say(&demo, "Please order \"green tea\".", "--session=t7")["snapshotId"].clone();
+    say(&demo, "Please order \"cake\".", "--session=t7");
+    say(&demo, "Please pay 12.", "--session=t8");
+
+    // What the application keeps outlives it.
+    assert_eq!(demo.run(&["app", "restart"]).code, 0);
+    wait(&demo);
+    let list = demo.run(&["session", "list", "teashop"]).stdout;
+    let lines: Vec<_> = list.lines().collect();
+    assert!(lines[0].starts_with("SESSION  TURNS  MESSAGES  STATUS"), "{list}");
+    assert!(lines[1].starts_with("t8       1      2         waits for an answer"), "{list}");
+    assert!(lines[2].starts_with("t7       2      8         completed"), "{list}");
+    assert_eq!(ids(&demo.run(&["session:list", "teashop", "--json"]).json()), ["t8", "t7"]);
+    let page = demo.run(&["session", "list", "teashop", "--limit=1"]);
+    let token = page.stderr.trim().rsplit(' ').next().unwrap();
+    let next = demo.run(&["session", "list", "teashop", "--after", token, "--json"]).json();
+    assert_eq!(ids(&next), ["t7"]);
+    let active = demo.run(&["session", "list", "teashop", "--status=active", "--json"]).json();
+    assert_eq!(ids(&active), ["t8"]);
+    let waits = demo.run(&["session", "show", "teashop", "t8"]).stdout;
+    assert!(waits.contains("model: waits for an answer: pay"), "{waits}");
+
+    let first = first.as_str().unwrap();
+    let forked = demo.run(&["session", "fork", "teashop", "t7", "--at", first]);
+    assert_eq!(forked.code, 0, "{forked:?}");
+    let fork = forked.stdout.trim();
+    assert!(forked.stderr.contains(&format!("oxikit agent chat teashop --session {fork}")));
+    let shown = demo.run(&["session", "show", "teashop", fork]).stdout;
+    assert!(shown.contains("green tea") && !shown.contains("cake"), "{shown}");
+    let forked = demo.run(&["session", "fork", "teashop", "t7", "--json"]).json();
+    assert_eq!(forked["parentSessionId"], "t7");
+
+    let deleted = demo.run(&["session", "delete", "teashop", "t7", "--json"]).json();
+    assert_eq!(deleted, json!({"success": true, "sessionId": "t7"}));
+    for words in [
+        &["session", "show", "teashop", "t7"][..],
+        &["session", "delete", "teashop", "t7", "--yes"],
+        &["session", "fork", "teashop", "t7"],
+        &["session", "export", "teashop", "t7"],
+        &["session", "list", "nobody"],
+    ] {
+        let gone = demo.run(words);
+        assert_eq!((gone.code, gone.stdout.as_str()), (1, ""), "{words:?}");
+        assert!(gone.stderr.contains("there is no"), "{gone:?}");
+    }
+    assert_eq!(demo.run(&["session", "list", "teashop", "--runtime=x"]).code, 3);
+    assert_eq!(demo.run(&["session", "list", "teashop", "--limit=0"]).code, 1);
+    assert_eq!(demo.run(&["session", "fork", "teashop"]).code, 2);
+}
+
+#[test]
+fn branches_are_shown_and_a_session_is_exported_with_its_traces() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    let root = say(&demo, "One.", "--session=s")["snapshotId"].as_str().unwrap().to_owned();
+    let left = say(&demo, "Two.", "--session=s")["snapshotId"].as_str().unwrap().to_owned();
+    let lines = |stdout: String| {
+        let marks = stdout.lines().filter(|line| line.contains(" messages, "));
+        marks.map(|line| line.split("  completed").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let straight = demo.run(&["session", "show", "teashop", "s"]).stdout;
+    assert_eq!(lines(straight), [""; 0]);
+    let straight = demo.run(&["session", "show", "teashop", "s", "--tree"]).stdout;
+    assert_eq!(lines(straight), [format!("  {root}"), format!("* {left}")]);
+
+    let said = say(&demo, "Three.", &format!("--snapshot={root}"));
+    assert_eq!(said["sessionId"], "s");
+    let right = said["snapshotId"].as_str().unwrap();
+    let shown = demo.run(&["session", "show", "teashop", "s"]).stdout;
+    let expected = [format!("  {root}"), format!("    {left}"), format!("*   {right}")];
+    assert_eq!(lines(shown), expected);
+    let both = ["agent", "chat", "teashop", "x", "--session=s", "--snapshot=x"];
+    assert_eq!(demo.run(&both).code, 2);
+
+    let words = ["session", "export", "teashop", "s", "--output=s.json", "--json"];
+    let written = demo.run(&words).json();
+    assert_eq!(written, json!({"ok": true, "file": "s.json", "traces": 3, "isCut": false}));
+    let file = fs::read_to_string(dir.path().join("s.json")).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
+    assert_eq!((&file["sessionId"], &file["agentName"]), (&json!("s"), &json!("teashop")));
+    assert_eq!(file["session"]["threads"]["main"].as_array().unwrap().len(), 4);
+    assert_eq!(file["traces"].as_array().unwrap().len(), 3);
+    assert_eq!(demo.run(&["session", "export", "teashop", "s"]).json()["traces"], file["traces"]);
+}
