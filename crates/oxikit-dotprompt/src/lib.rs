@@ -44,6 +44,7 @@ mod messages;
 mod metadata;
 mod picoschema;
 mod prompt;
+mod write;
 mod yaml;
 
 pub use compiled::{Compiled, RenderInput, Rendered};
@@ -52,3 +53,4 @@ pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
 pub use metadata::{InputSpec, Metadata, OutputSpec};
 pub use prompt::Prompt;
+pub use write::write_prompt;

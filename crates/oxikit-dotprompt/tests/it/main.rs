@@ -5,6 +5,7 @@ mod hostile;
 mod metadata;
 mod prompts;
 mod templates;
+mod writing;
 
 use oxikit_dotprompt::{Environment, Error, Prompt, RenderInput};
 use oxikit_wire::JsonObject;
