@@ -8,6 +8,7 @@ pub mod cli;
 mod console;
 #[cfg(unix)]
 mod demo;
+mod evaluation;
 pub mod manager;
 #[cfg(unix)]
 mod project;

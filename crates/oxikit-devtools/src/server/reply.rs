@@ -42,10 +42,15 @@ impl From<Refusal> for Failure {
 
 impl From<ErrorData> for Failure {
     fn from(error: ErrorData) -> Self {
-        let code = error.code.and_then(StatusCode::from_grpc).unwrap_or(StatusCode::Unknown);
-        let message = error.message.unwrap_or_else(|| code.standard_message().to_owned());
-        Status::public(code, message).into()
+        status_of(error).into()
     }
+}
+
+/// What a runtime, or the manager for it, says of a failure.
+pub(crate) fn status_of(error: ErrorData) -> Status {
+    let code = error.code.and_then(StatusCode::from_grpc).unwrap_or(StatusCode::Unknown);
+    let message = error.message.unwrap_or_else(|| code.standard_message().to_owned());
+    Status::public(code, message)
 }
 
 /// A value as JSON.

@@ -8,14 +8,14 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Response, StatusCode as HttpStatus};
 use axum::response::IntoResponse;
-use axum::routing::{MethodRouter, any, delete, get, post};
+use axum::routing::{MethodRouter, any, delete, get, patch, post};
 use oxikit_core::Status;
 use oxikit_serve::inside::{error, error_with};
 
-use super::api::{actions, apps, info, runs, runtimes};
+use super::api::{actions, apps, datasets, evaluations, info, runs, runtimes};
 use super::openapi;
 use super::shared::Shared;
-use super::trpc::PROCEDURES;
+use super::trpc::procedures;
 use super::{agents, official, trpc};
 use crate::telemetry::{TRACE_ROUTES, trace_routes};
 
@@ -51,6 +51,15 @@ const fn act(
     Route { method: "POST", path, summary, handler }
 }
 
+/// Changes something.
+const fn change(
+    path: &'static str,
+    summary: &'static str,
+    handler: fn() -> MethodRouter<Arc<Shared>>,
+) -> Route {
+    Route { method: "PATCH", path, summary, handler }
+}
+
 /// Removes something.
 const fn remove(
     path: &'static str,
@@ -77,6 +86,35 @@ pub(crate) const ROUTES: &[Route] = &[
     read("/api/v1/app", "How the application is", || get(apps::status)),
     act("/api/v1/app/restart", "Starts the application again", || post(apps::restart)),
     act("/api/v1/app/stop", "Ends the application", || post(apps::stop)),
+    read("/api/v1/datasets", "The data sets", || get(datasets::list)),
+    act("/api/v1/datasets", "Makes a data set", || post(datasets::create)),
+    read("/api/v1/datasets/{dataset}", "One data set with its samples", || get(datasets::get)),
+    change("/api/v1/datasets/{dataset}", "Adds samples, changes the rest", || {
+        patch(datasets::update)
+    }),
+    remove("/api/v1/datasets/{dataset}", "Removes a data set", || delete(datasets::delete)),
+    read("/api/v1/evaluations", "Evaluations, newest first", || get(evaluations::list)),
+    act("/api/v1/evaluations", "Runs an action on data and asks evaluators", || {
+        post(evaluations::run)
+    }),
+    act("/api/v1/evaluations/stream", "The same, and tells how it goes", || {
+        post(evaluations::stream)
+    }),
+    act("/api/v1/evaluations/validate", "Holds data against the schema of an action", || {
+        post(evaluations::validate)
+    }),
+    act(
+        "/api/v1/evaluations/import",
+        "Takes over data sets and evaluations of the official tools",
+        || post(evaluations::import),
+    ),
+    read("/api/v1/evaluations/extract", "Makes cases out of the traces of a flow", || {
+        get(evaluations::extract)
+    }),
+    read("/api/v1/evaluations/{evaluation}", "One evaluation", || get(evaluations::get)),
+    remove("/api/v1/evaluations/{evaluation}", "Removes an evaluation", || {
+        delete(evaluations::delete)
+    }),
     read("/api/v1/openapi.json", "This description", || get(openapi::document)),
     read("/api/agents", "The agents of a runtime", || get(agents::list)),
     read("/api/agents/{agent}", "One agent with its schemas", || get(agents::details)),
@@ -114,7 +152,7 @@ pub(crate) fn described() -> impl Iterator<Item = Described> {
 /// Method and path of every route and procedure, for those who try them all.
 #[doc(hidden)]
 pub fn route_table() -> Vec<(&'static str, String)> {
-    let procedures = PROCEDURES.iter().map(|(name, verb)| (verb.method(), format!("/api/{name}")));
+    let procedures = procedures().map(|(name, verb)| (verb.method(), format!("/api/{name}")));
     described().map(|(method, path, _)| (method, path)).chain(procedures).collect()
 }
 

@@ -1,5 +1,6 @@
 //! The procedures of the official tools' server, which speaks tRPC.
 
+mod evaluations;
 mod failure;
 mod procedures;
 
@@ -17,7 +18,7 @@ use super::reply::Answer;
 use super::request::{JsonText, query};
 use super::shared::Shared;
 use failure::{Failure, Kind};
-pub(crate) use procedures::PROCEDURES;
+pub(crate) use procedures::procedures;
 
 /// Procedures in one request.
 const MAX_BATCH: usize = 32;

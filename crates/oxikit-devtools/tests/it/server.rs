@@ -3,8 +3,10 @@
 mod agents;
 mod attacks;
 mod doors;
+mod evaluations;
 mod kit;
 mod recordings;
 mod runs;
 mod sessions;
 mod trpc;
+mod trpc_evaluations;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Kind};
-use super::{Outcome, Verb};
+use super::{Outcome, Verb, evaluations};
 use crate::server::api::info::variable_names;
 use crate::server::shared::Shared;
 use crate::server::{AppControl, AppState};
@@ -16,7 +16,7 @@ use crate::telemetry::tools;
 
 /// Name and way to call of every procedure. Officially the application is restarted
 /// and killed by queries; nothing here has an effect by `GET`.
-pub(crate) const PROCEDURES: &[(&str, Verb)] = &[
+const PROCEDURES: &[(&str, Verb)] = &[
     ("listActions", Verb::Query),
     ("listValues", Verb::Query),
     ("listTraces", Verb::Query),
@@ -34,10 +34,19 @@ pub(crate) const PROCEDURES: &[(&str, Verb)] = &[
     ("addTrace", Verb::Mutation),
 ];
 
+/// All procedures, also those of [`evaluations`].
+pub(crate) fn procedures() -> impl Iterator<Item = (&'static str, Verb)> {
+    PROCEDURES.iter().copied().chain(evaluations::PROCEDURES)
+}
+
 /// Calls one, if it is called as it has to be.
 pub(super) async fn call(shared: &Shared, verb: Verb, name: &str, input: Option<&str>) -> Outcome {
-    match PROCEDURES.iter().find(|(known, _)| *known == name) {
-        Some((_, needed)) if *needed == verb => answer(shared, name, input).await,
+    let is_evaluation = || evaluations::PROCEDURES.iter().any(|(known, _)| *known == name);
+    match procedures().find(|(known, _)| *known == name) {
+        Some((_, needed)) if needed == verb && is_evaluation() => {
+            evaluations::answer(shared, name, input).await
+        }
+        Some((_, needed)) if needed == verb => answer(shared, name, input).await,
         Some((_, Verb::Mutation)) if is_official_query(name) => {
             let message = format!("`{name}` has an effect: send it with POST");
             Err(Failure::new(Kind::Method, message))
@@ -103,7 +112,7 @@ async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
     }
 }
 
-fn data(value: &impl Serialize) -> Outcome {
+pub(super) fn data(value: &impl Serialize) -> Outcome {
     let text = serde_json::to_string(value);
     text.map(Some).map_err(|error| Failure::new(Kind::Internal, error.to_string()))
 }
@@ -135,7 +144,7 @@ fn environment() -> Value {
 }
 
 /// The input of a procedure that takes an object.
-struct Members(Map<String, Value>);
+pub(super) struct Members(Map<String, Value>);
 
 impl Members {
     fn optional(input: Option<&str>) -> Result<Self, Failure> {
@@ -145,7 +154,7 @@ impl Members {
         }
     }
 
-    fn required(input: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn required(input: Option<&str>) -> Result<Self, Failure> {
         let Some(input) = input else {
             return Err(Failure::issue("object", "undefined", &[]));
         };
@@ -155,7 +164,7 @@ impl Members {
         }
     }
 
-    fn text(&self, name: &str) -> Result<String, Failure> {
+    pub(super) fn text(&self, name: &str) -> Result<String, Failure> {
         match self.0.get(name) {
             Some(Value::String(text)) => Ok(text.clone()),
             other => Err(Failure::issue("string", type_name(other), &[name])),

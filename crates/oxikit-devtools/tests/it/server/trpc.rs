@@ -18,7 +18,7 @@ const FIXED: [&str; 7] = [
     "listValues",
 ];
 
-async fn exchange(kit: &Kit, request: &Value) -> (u16, Value) {
+pub(crate) async fn exchange(kit: &Kit, request: &Value) -> (u16, Value) {
     let path = request["path"].as_str().unwrap();
     match request["method"].as_str().unwrap() {
         "GET" => kit.get(path).await,

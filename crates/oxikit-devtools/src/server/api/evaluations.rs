@@ -1,0 +1,130 @@
+//! Evaluations: made, shown and removed.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode as HttpStatus, Uri};
+use futures_util::{Stream, stream};
+use oxikit_core::Status;
+use oxikit_serve::inside::{json_response, stream_response};
+use serde::Serialize;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::evaluation::{self, EvalRuns, Evaluations, Extract, Progress, RunFilter, RunRequest};
+use crate::server::reply::{Answer, json as answer};
+use crate::server::request::{JsonText, object, query};
+use crate::server::shared::Shared;
+
+/// Evaluations of a list, if nothing else is said.
+const PAGE: usize = 100;
+/// Events that wait for a reader; then the evaluation waits, too.
+const WAITING: usize = 64;
+
+/// `GET /api/v1/evaluations[?action=][&dataset=][&limit=]`: newest first.
+pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
+    let filter = RunFilter { action: query(&uri, "action"), dataset: query(&uri, "dataset") };
+    let limit = number(&uri, "limit")?.unwrap_or(PAGE);
+    let keys = EvalRuns::new(&shared.traces).keys(&filter).await?;
+    let newest: Vec<_> = keys.iter().rev().take(limit).collect();
+    /// Keys are the text they are stored as.
+    #[derive(Serialize)]
+    struct List<Keys> {
+        evaluations: Keys,
+    }
+    answer(&List { evaluations: newest })
+}
+
+/// `POST /api/v1/evaluations`: its key, when it is made.
+pub(crate) async fn run(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
+    let request: RunRequest = object(&body)?;
+    answer(&Evaluations::new(&shared.traces, &shared.runtimes).run(request, None).await?)
+}
+
+/// `POST /api/v1/evaluations/stream`: what happens, as events, then `done` with the key
+/// or `error`. Who leaves cancels it.
+pub(crate) async fn stream(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
+    let request: RunRequest = object(&body)?;
+    let evaluations = Evaluations::new(&shared.traces, &shared.runtimes);
+    let (tx, progress) = mpsc::channel(WAITING);
+    let work = async move {
+        match evaluations.run(request, Some(tx)).await {
+            Ok(key) => event("done", &key),
+            Err(status) => event("error", &status.outgoing()),
+        }
+    };
+    Ok(stream_response(Body::from_stream(events(progress, Box::pin(work)))))
+}
+
+/// What an evaluation tells, and then its end.
+fn events(
+    progress: mpsc::Receiver<Progress>,
+    work: Pin<Box<dyn Future<Output = String> + Send>>,
+) -> impl Stream<Item = Result<String, Infallible>> + Send {
+    stream::unfold(Some((progress, work)), |reader| async move {
+        let (mut progress, mut work) = reader?;
+        tokio::select! {
+            // What was told before the end comes before it.
+            biased;
+            Some(told) = progress.recv() => {
+                Some((Ok(event("progress", &told)), Some((progress, work))))
+            }
+            end = &mut work => Some((Ok(end), None)),
+        }
+    })
+}
+
+/// JSON as serde writes it has no line feeds.
+fn event(name: &str, data: &impl Serialize) -> String {
+    let data = serde_json::to_string(data).unwrap_or_default();
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+/// `GET /api/v1/evaluations/{evaluation}`.
+pub(crate) async fn get(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+    let run = EvalRuns::new(&shared.traces).get(&id).await?.ok_or_else(|| unknown(&id))?;
+    Ok(json_response(HttpStatus::OK, run))
+}
+
+/// `DELETE /api/v1/evaluations/{evaluation}`.
+pub(crate) async fn delete(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+    match EvalRuns::new(&shared.traces).delete(&id).await? {
+        true => answer(&json!({})),
+        false => Err(unknown(&id).into()),
+    }
+}
+
+/// `POST /api/v1/evaluations/validate`.
+pub(crate) async fn validate(
+    State(shared): State<Arc<Shared>>,
+    JsonText(body): JsonText,
+) -> Answer {
+    answer(&evaluation::validate(&shared.traces, &shared.runtimes, object(&body)?).await?)
+}
+
+/// `GET /api/v1/evaluations/extract?flow=[&label=][&limit=]`.
+pub(crate) async fn extract(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
+    let flow = query(&uri, "flow").ok_or_else(|| {
+        Status::invalid_argument("name the flow whose traces are wanted: `?flow=<name>`")
+    })?;
+    let limit = number(&uri, "limit")?.unwrap_or(PAGE);
+    let wanted = Extract { flow, label: query(&uri, "label"), limit };
+    answer(&evaluation::extract(&shared.traces, &wanted).await?)
+}
+
+/// `POST /api/v1/evaluations/import`.
+pub(crate) async fn import(State(shared): State<Arc<Shared>>) -> Answer {
+    answer(&evaluation::import(&shared.traces, &shared.options.root).await?)
+}
+
+fn number(uri: &Uri, name: &str) -> Result<Option<usize>, Status> {
+    let refuse = |_| Status::invalid_argument(format!("`{name}` is a number"));
+    query(uri, name).map(|text| text.parse().map_err(refuse)).transpose()
+}
+
+fn unknown(id: &str) -> Status {
+    Status::not_found(format!("there is no evaluation `{id}`; `oxikit eval list` says which"))
+}
