@@ -31,6 +31,7 @@ mod token;
 pub use listing::{ActionList, SkippedAction};
 pub use options::ManagerOptions;
 pub use run::{RunHandle, RunOutcome};
+pub(crate) use runtimes::{STAND_IN, is_alive};
 pub use runtimes::{ManagerCounts, Preferred, RuntimeInfo, Runtimes};
 pub(crate) use session_request::SessionRequest;
 pub use socket::socket_route;

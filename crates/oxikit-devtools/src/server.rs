@@ -7,6 +7,7 @@
 mod agents;
 mod api;
 mod app;
+mod bridge;
 mod files;
 mod gate;
 mod listen;
@@ -102,6 +103,7 @@ impl DevServer {
             connections: TaskTracker::new(),
         };
         let router = routes::router(server.shared.clone());
+        server.show_runtimes();
         server.open(api, Door::gated(gate, router));
         server.open(reflection, Door::runtimes(socket_route(runtimes, tokens.reflection)));
         let taken = server.shared.options.telemetry.clone();
@@ -155,6 +157,15 @@ impl DevServer {
         if tokio::time::timeout(DRAIN_TIME, self.connections.wait()).await.is_err() {
             tracing::warn!(open = self.connections.len(), "open requests are cut");
         }
+    }
+
+    /// Lets the official commands find the runtimes that dial in.
+    fn show_runtimes(&self) {
+        let (shared, api) = (self.shared.clone(), self.urls.api.clone());
+        self.connections.spawn(async move {
+            let (runtimes, closing) = (shared.runtimes.clone(), shared.closing.clone());
+            bridge::keep_files(&shared.options.root, &api, runtimes, closing).await;
+        });
     }
 
     fn open(&self, bound: Bound, door: Door) {

@@ -27,6 +27,8 @@ use super::run::{RunHandle, Traces};
 use super::session_request::SessionRequest;
 use super::spec::RunSpec;
 use super::target::Target;
+pub(crate) use discovery::STAND_IN;
+pub(crate) use process::is_alive;
 
 /// All runtimes of a project. Clones are the same.
 #[derive(Debug, Clone)]

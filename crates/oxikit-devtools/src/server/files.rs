@@ -128,7 +128,7 @@ pub(crate) fn open_traces(data_dir: &Path, options: TraceOptions) -> io::Result<
     })
 }
 
-fn make_dirs(path: &Path) -> io::Result<()> {
+pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path).map_err(|error| {
         io::Error::new(
             error.kind(),
@@ -138,7 +138,7 @@ fn make_dirs(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a file at once: whoever reads it sees all of it or the one before.
-fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let fresh = path.with_extension(format!("new-{}", std::process::id()));
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);

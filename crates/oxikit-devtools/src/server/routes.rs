@@ -16,7 +16,7 @@ use super::api::{actions, apps, datasets, evaluations, info, runs, runtimes};
 use super::openapi;
 use super::shared::Shared;
 use super::trpc::procedures;
-use super::{agents, official, trpc};
+use super::{agents, bridge, official, trpc};
 use crate::telemetry::{TRACE_ROUTES, trace_routes};
 
 /// What the paths of our own API begin with.
@@ -137,6 +137,12 @@ pub(crate) const ROUTES: &[Route] = &[
     act("/api/streamTrace", "Tells the spans of a trace", || post(official::stream_trace)),
     read("/api/__health", "Answers", || get(official::health)),
     act("/api/__quitquitquit", "Ends the tools", || post(official::quit)),
+    read("/reflection/{runtime}/api/__health", "Answers for a runtime", || get(bridge::health)),
+    read("/reflection/{runtime}/api/actions", "What it offers", || get(bridge::actions)),
+    read("/reflection/{runtime}/api/values", "Its values", || get(bridge::values)),
+    act("/reflection/{runtime}/api/notify", "Taken and ignored", || post(bridge::notify)),
+    act("/reflection/{runtime}/api/runAction", "Runs an action of it", || post(bridge::run)),
+    act("/reflection/{runtime}/api/cancelAction", "Cancels a run of it", || post(bridge::cancel)),
 ];
 
 /// A route as others see it: method, path and summary.

@@ -25,6 +25,8 @@ pub(crate) enum Form {
     Own,
     /// Those of the official tools.
     Official,
+    /// The official tools themselves, which take us for the runtime.
+    Runtime,
 }
 
 /// What a body asks for. The runtime may also be named by the query.
@@ -186,7 +188,7 @@ fn good_end(outcome: &RunOutcome) -> Vec<u8> {
 fn error_body(form: Form, error: &ErrorData) -> Vec<u8> {
     let error = match form {
         Form::Own => own_error(error),
-        Form::Official => official_error(error),
+        Form::Official | Form::Runtime => official_error(error),
     };
     written(&json!({"error": error}))
 }
@@ -221,6 +223,8 @@ fn failed(form: Form, error: &ErrorData) -> Response<Body> {
     let http = match form {
         Form::Own => HttpStatus::from_u16(code_of(error).http()).ok(),
         Form::Official => None,
+        // They read the reason only from an answer that is good.
+        Form::Runtime => Some(HttpStatus::OK),
     };
     json_response(http.unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR), error_body(form, error))
 }

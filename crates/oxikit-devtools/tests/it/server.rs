@@ -2,6 +2,7 @@
 
 mod agents;
 mod attacks;
+mod bridge;
 mod doors;
 mod evaluations;
 mod kit;

@@ -20,6 +20,9 @@ use crate::manager::http::{Health, HttpPeer, client};
 use crate::manager::incoming::object;
 use crate::manager::target::Target;
 
+/// What the names of files begin with that stand for runtimes which are connected
+/// already: they are for others.
+pub(crate) const STAND_IN: &str = "oxikit-";
 /// No file of a runtime is larger.
 const MAX_FILE: u64 = 64 << 10;
 /// No folder has more of them than are looked at.
@@ -185,7 +188,8 @@ fn files_of(folder: &Path) -> Vec<(PathBuf, Option<SystemTime>)> {
         let path = entry.path();
         let metadata = entry.metadata().ok()?;
         let is_meant = metadata.is_file() && path.extension().is_some_and(|ext| ext == "json");
-        is_meant.then(|| (path, metadata.modified().ok()))
+        let is_stand_in = entry.file_name().as_encoded_bytes().starts_with(STAND_IN.as_bytes());
+        (is_meant && !is_stand_in).then(|| (path, metadata.modified().ok()))
     });
     files.take(MAX_FILES).collect()
 }

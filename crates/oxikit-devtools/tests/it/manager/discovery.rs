@@ -160,6 +160,8 @@ async fn files_that_do_not_count_are_left_alone() {
         write(root.path(), &format!("{n}.json"), text);
     }
     write(root.path(), "devui.log", "a log");
+    // It stands for a runtime that is connected already.
+    write(root.path(), "oxikit-1-1.json", &edit("name", "app".into()));
     std::fs::create_dir(root.path().join(".genkit/runtimes/folder.json")).unwrap();
     // One that counts is found behind all of these.
     let last = Served::new(|_, _| None).await;

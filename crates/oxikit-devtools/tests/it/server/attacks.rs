@@ -211,6 +211,7 @@ fn paths() -> Vec<(&'static str, String)> {
             ("{dataset}", "greetings"),
             ("{evaluation}", "e1"),
             ("{id}", TRACE),
+            ("{runtime}", "one"),
         ];
         parameters.iter().fold(path, |path, (name, value)| path.replace(name, value))
     };
