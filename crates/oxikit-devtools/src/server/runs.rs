@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Response, StatusCode as HttpStatus};
 use bytes::Bytes;
-use futures_util::{FutureExt, Stream, stream};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 use oxikit_core::{Status, StatusCode};
 use oxikit_serve::inside::{TRACE_ID, json_response, stream_response};
 use oxikit_wire::rpc::ErrorData;
@@ -99,13 +99,12 @@ pub(crate) async fn events(runtimes: &Runtimes, spec: RunSpec) -> Response<Body>
         Err(error) => return failed(Form::Own, &error),
     };
     let trace_id = run.trace_id().await;
-    let mut state = trace_id.clone();
+    // At once: the first chunk may wait for an input that waits for the trace.
+    let state = trace_id.as_deref().map(|trace_id| {
+        Ok(format!("event: state\ndata: {{\"traceId\":\"{trace_id}\"}}\n\n").into_bytes())
+    });
     let mut number = 0_u64;
     let pieces = pieces(run, move |piece, part| {
-        if let Some(trace_id) = state.take() {
-            let state = format!("event: state\ndata: {{\"traceId\":\"{trace_id}\"}}\n\n");
-            piece.extend_from_slice(state.as_bytes());
-        }
         let (event, data): (_, Cow<'_, [u8]>) = match part {
             Part::Chunk(chunk) => ("chunk", Cow::Borrowed(chunk)),
             Part::End(Ok(outcome)) => ("done", Cow::Owned(good_end(&outcome))),
@@ -116,7 +115,8 @@ pub(crate) async fn events(runtimes: &Runtimes, spec: RunSpec) -> Response<Body>
         push_line(piece, &data);
         piece.extend_from_slice(b"\n\n");
     });
-    named(stream_response(Body::from_stream(pieces)), trace_id.as_deref())
+    let body = Body::from_stream(stream::iter(state).chain(pieces));
+    named(stream_response(body), trace_id.as_deref())
 }
 
 /// What a run yields.

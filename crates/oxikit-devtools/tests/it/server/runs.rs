@@ -160,6 +160,9 @@ async fn inputs_and_cancel_reach_a_run_by_its_trace() {
         runtime.state(&asked, TRACE).await;
         asked
     });
+    // Told before anything else: inputs need it, and the first chunk may need an input.
+    let first = soon(answer.chunk()).await.unwrap().unwrap();
+    assert_eq!(first, format!("event: state\ndata: {{\"traceId\":\"{TRACE}\"}}\n\n"));
     let run = |rest: &str| format!("/api/v1/runs/{TRACE}/{rest}");
     assert_eq!(kit.post(&run("input"), json!({"n": 1})).await, (200, json!({})));
     let told = runtime.asked("sendInputStreamChunk").await;
