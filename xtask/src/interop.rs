@@ -5,6 +5,7 @@
 
 mod action_http;
 mod agents;
+mod manager;
 mod reflection;
 
 use std::fs::{self, File};
@@ -28,8 +29,8 @@ const START: Duration = Duration::from_secs(30);
 pub(crate) const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-const PROTOCOLS: [&Protocol; 3] =
-    [&action_http::PROTOCOL, &agents::PROTOCOL, &reflection::PROTOCOL];
+const PROTOCOLS: [&Protocol; 4] =
+    [&action_http::PROTOCOL, &agents::PROTOCOL, &reflection::PROTOCOL, &manager::PROTOCOL];
 
 /// Suites around one application.
 struct Protocol {

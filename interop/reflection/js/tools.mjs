@@ -45,8 +45,8 @@ export class Tools {
   }
 
   /** Runs `genkit` to its end. With `app: true` it starts the application itself. */
-  async run(args, { app = false } = {}) {
-    const child = this.genkit(args, app, 'pipe', args[0].replace(':', '-'));
+  async run(args, { app = false, env = {} } = {}) {
+    const child = this.genkit(args, app, 'pipe', env);
     let output = '';
     child.stdout.on('data', (data) => (output += data));
     child.stderr.on('data', (data) => (output += data));
@@ -90,16 +90,16 @@ export class Tools {
     return fs.existsSync(folder) ? fs.readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
   }
 
-  genkit(args, app, stdio) {
+  genkit(args, app, stdio, env) {
     const runtime = app ? ['--', ...this.app] : [];
-    return this.spawn('node', [genkit, ...args, '--non-interactive', ...runtime], stdio);
+    return this.spawn('node', [genkit, ...args, '--non-interactive', ...runtime], stdio, env);
   }
 
-  spawn(command, args, stdio, env = {}) {
+  spawn(command, args, stdio, env = {}, stdin = 'ignore') {
     const guard = `--require ${path.join(here, 'loopback-only.cjs')}`;
     const child = spawn(command, args.map(String), {
       cwd: this.project,
-      stdio: ['ignore', stdio, stdio],
+      stdio: [stdin, stdio, stdio],
       detached: true,
       env: {
         ...process.env,

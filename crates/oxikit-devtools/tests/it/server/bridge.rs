@@ -42,7 +42,10 @@ async fn a_runtime_that_has_dialled_in_has_a_file_while_it_is_there() {
     let runtime = kit.runtime("one/1 ü").await;
     let file = file(&kit).await;
     assert_eq!((&file["id"], &file["name"]), (&json!("one/1 ü"), &json!("app")));
-    assert_eq!((&file["genkitVersion"], &file["pid"]), (&json!("test/1"), &std::process::id().into()));
+    assert_eq!(
+        (&file["genkitVersion"], &file["pid"]),
+        (&json!("test/1"), &std::process::id().into())
+    );
     assert_eq!(file["reflectionApiSpecVersion"], 1);
     let health = call(&kit, &file, "__health?id=one%2F1+%C3%BC", None).await;
     assert_eq!(health.status(), 200);
