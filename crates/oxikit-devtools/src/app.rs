@@ -84,9 +84,12 @@ impl App {
         (app, work)
     }
 
-    /// The process, whenever it changes; `None` while there is none.
+    /// The process, as it is now and whenever it changes; `None` while there is none.
     pub(crate) fn pid(&self) -> watched::Receiver<Option<u32>> {
-        self.0.pid.subscribe()
+        let mut pid = self.0.pid.subscribe();
+        // It may have been started before anybody asked.
+        pid.mark_changed();
+        pid
     }
 
     /// Ends the application for good.
@@ -129,5 +132,29 @@ impl AppControl for App {
 
     async fn stop(&self) -> Result<(), Status> {
         self.order(Order::Stop).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_asks_late_is_told_of_the_process_that_runs() {
+        let (orders, _inbox) = mpsc::channel(1);
+        let command =
+            AppCommand { name: "app".into(), words: vec![], dir: PathBuf::new(), env: vec![] };
+        let app = App(Arc::new(Shared {
+            command,
+            orders,
+            tail: Tail::default(),
+            pid: watched::Sender::new(None),
+            record: Mutex::default(),
+        }));
+        app.0.pid.send_replace(Some(7));
+        let mut pid = app.pid();
+        let told = tokio::time::timeout(std::time::Duration::from_secs(5), pid.changed()).await;
+        assert!(told.is_ok_and(|changed| changed.is_ok()), "nobody is told");
+        assert_eq!(*pid.borrow_and_update(), Some(7));
     }
 }
