@@ -10,6 +10,11 @@ mod client;
 mod config;
 mod doctor;
 mod environment;
+mod eval;
+mod eval_args;
+mod eval_data;
+mod eval_dataset;
+mod eval_report;
 mod events;
 mod failure;
 mod flow;
@@ -80,6 +85,8 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Agent(args) => agent::run(args, place.client()?, output).await,
         Command::Session(args) => session::run(args, &place.client()?, output).await,
         Command::Trace(args) => trace::run(args, &place.client()?, output).await,
+        Command::Dataset(args) => eval_dataset::run(args, &place.client()?, output).await,
+        Command::Eval(args) => eval::run(args, &place.client()?, output).await,
         Command::Env => environment::show(&place, output),
         Command::Doctor => doctor::run(&place, output).await,
         Command::Config(args) => config::run(args, &place, output),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use super::eval_args::{DatasetArgs, EvalArgs};
 use super::settings::SettingArgs;
 
 const EXAMPLES: &str = "\
@@ -55,6 +56,10 @@ pub(super) enum Command {
     Session(SessionArgs),
     /// Look at traces.
     Trace(TraceArgs),
+    /// Keep inputs to try actions on.
+    Dataset(DatasetArgs),
+    /// Let evaluators judge what actions answer.
+    Eval(EvalArgs),
     /// Print the variables for a runtime that is started by hand.
     #[command(after_help = "Example:\n  export $(oxikit env) && node app.js")]
     Env,
@@ -421,7 +426,7 @@ pub(super) enum ConfigCommand {
 }
 
 /// A number of seconds, also with a fraction.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
     Duration::try_from_secs_f64(number)
         .ok()

@@ -62,6 +62,11 @@ impl Client {
         read(self.send(self.request(Method::POST, path).json(body)).await?).await
     }
 
+    /// Changes.
+    pub(super) async fn patch(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        read(self.send(self.request(Method::PATCH, path).json(body)).await?).await
+    }
+
     /// Removes.
     pub(super) async fn delete(&self, path: &str) -> Result<Value, Failure> {
         // The tools take nothing that a page could send without being asked.

@@ -3,9 +3,12 @@
 use std::ffi::OsString;
 
 /// What the official tools call our commands.
-const NAMES: [(&str, [&str; 2]); 4] = [
+const NAMES: [(&str, [&str; 2]); 7] = [
     ("flow:run", ["flow", "run"]),
     ("flow:batchRun", ["flow", "batch"]),
+    ("eval:flow", ["eval", "run"]),
+    ("eval:run", ["eval", "judge"]),
+    ("eval:extractData", ["eval", "extract"]),
     ("trace:list", ["trace", "list"]),
     ("trace:get", ["trace", "show"]),
 ];
@@ -52,6 +55,9 @@ mod tests {
         check("oxikit --json flow:batchRun f x.json", "oxikit --json flow batch f x.json");
         check("oxikit trace:get 1", "oxikit trace show 1");
         check("oxikit trace:list", "oxikit trace list");
+        check("oxikit eval:flow f --input x", "oxikit eval run f --input x");
+        check("oxikit eval:run x.json", "oxikit eval judge x.json");
+        check("oxikit eval:extractData f", "oxikit eval extract f");
         check("oxikit agent:chat teashop", "oxikit agent chat teashop");
     }
 

@@ -1,6 +1,7 @@
 //! The `oxikit` command, as a process of its own.
 
 mod demo;
+mod eval;
 mod kit;
 mod planted;
 mod sessions;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::kit::{Ended, PATIENCE, Started, ended, lines_of, oxikit, run_with, signal, until};
 
 /// A running demo whose runtime is there.
-fn demo(dir: &Path) -> Started {
+pub(crate) fn demo(dir: &Path) -> Started {
     let mut started = Started::new(dir, &["--demo"]);
     started.line("connected with the developer tools");
     let is_there = || started.run(&["runtimes", "--json"]).json()["current"].is_string();

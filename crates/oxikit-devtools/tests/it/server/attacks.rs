@@ -1,5 +1,6 @@
 //! Those who must not get in, at every route of the table.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -232,7 +233,9 @@ async fn no_foreign_page_and_no_foreign_host_reaches_any_route() {
     let mut target = Target::new().await;
     let bearer = format!("Bearer {}", target.kit.token());
     let mut tried = 0;
-    for (_, path) in paths() {
+    // Every method is tried at each, so each is tried once.
+    let paths: BTreeSet<String> = paths().into_iter().map(|(_, path)| path).collect();
+    for path in paths {
         let mut requests = Vec::new();
         for method in METHODS {
             for host in HOSTS {

@@ -1,0 +1,281 @@
+//! `oxikit eval`: what evaluators think of what actions answer.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::action;
+use super::client::{Client, encoded};
+use super::eval_args::{EvalArgs, EvalCommand, JudgingArgs};
+use super::eval_data::{data_source, read_cases, set};
+use super::eval_report::{Figures, show, sum};
+use super::events::Events;
+use super::failure::{Exit, Failure};
+use super::output::{Output, table};
+use super::run::{context_argument, json_argument, key_of};
+
+const PATH: &str = "/api/v1/evaluations";
+
+pub(super) async fn run(
+    args: EvalArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match args.command {
+        EvalCommand::Run { action, data, input, context, config, timeout, judging } => {
+            let data = data.or(input).unwrap_or_default();
+            let mut options = Map::new();
+            set(&mut options, "context", context_argument(context.as_deref())?);
+            let config =
+                config.map(|config| json_argument("configuration", &config)).transpose()?;
+            set(&mut options, "actionConfig", config);
+            if let Some(timeout) = timeout {
+                options.insert("timeout".to_owned(), timeout.as_secs_f64().into());
+            }
+            let action = if action.starts_with('/') { action } else { key_of("flow", &action) };
+            let request = json!({"dataSource": data_source(&data)?, "actionRef": action});
+            evaluate(request, options, judging, client, output).await
+        }
+        EvalCommand::Judge { file, judging } => {
+            let request = json!({"dataSource": {"data": read_cases(&file)?}});
+            evaluate(request, Map::new(), judging, client, output).await
+        }
+        EvalCommand::List { limit, action, dataset } => {
+            let mut path = format!("{PATH}?limit={limit}");
+            for (name, value) in [("action", action), ("dataset", dataset)] {
+                if let Some(value) = value {
+                    path.push_str(&format!("&{name}={}", encoded(&value)));
+                }
+            }
+            show_list(&client.get(&path).await?, output)
+        }
+        EvalCommand::Show { id } => {
+            let id = if id == "latest" { latest(client).await? } else { id };
+            let run = client.get(&format!("{PATH}/{}", encoded(&id))).await?;
+            if output.is_json() { output.value(&run) } else { show(&run, output) }
+        }
+        EvalCommand::Extract { flow, output: to, limit, label } => {
+            extract(&flow, to.as_deref(), limit, label.as_deref(), client, output).await
+        }
+        EvalCommand::Delete { id } => {
+            client.delete(&format!("{PATH}/{}", encoded(&id))).await?;
+            done(format!("the evaluation {id} is removed"), json!({"ok": true}), output)
+        }
+        EvalCommand::Import => {
+            let imported = client.post(&format!("{PATH}/import"), &json!({})).await?;
+            let (datasets, evaluations) = (&imported["datasets"], &imported["evaluations"]);
+            let text = format!("{datasets} data sets and {evaluations} evaluations are taken over");
+            for skipped in imported["skipped"].as_array().into_iter().flatten() {
+                output.remark(format!("left out: {} ({})", skipped["file"], skipped["reason"]));
+            }
+            done(text, imported, output)
+        }
+    }
+}
+
+/// What was done, for people or for programs.
+pub(super) fn done(text: String, value: Value, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() { output.value(&value) } else { output.line(text) }
+}
+
+/// Has an evaluation made, shows how it goes and what comes of it.
+async fn evaluate(
+    mut request: Value,
+    mut options: Map<String, Value>,
+    args: JudgingArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    confirm_costs(&args, client).await?;
+    if let Some(size) = args.batch_size {
+        options.insert("batchSize".to_owned(), size.into());
+    }
+    request["options"] = options.into();
+    request["evaluators"] = json!(args.evaluators);
+    request["runtimeId"] = json!(args.target.runtime);
+    let answer = client.start(&format!("{PATH}/stream"), &request).await?;
+    let id = match follow(Events::new(answer)).await {
+        Ok(id) => id,
+        Err(failure) => return Err(client.explain(failure, args.target.runtime.as_deref()).await),
+    };
+    let run = client.get(&format!("{PATH}/{}", encoded(&id))).await?;
+    if let Some(to) = &args.output {
+        write(to, &run)?;
+    }
+    let figures = Figures::of(&run);
+    let is_good = figures.is_good(args.fail_below);
+    if output.is_json() {
+        output.value(&json!({"ok": is_good, "evaluation": run["key"], "figures": figures}))?;
+    } else {
+        show(&run, output)?;
+        output.remark(format!("oxikit eval show {id}"));
+    }
+    if is_good { Ok(()) } else { Err(Failure::Shown(Exit::Failed)) }
+}
+
+/// Shows how it goes to those who watch, until it has ended; the id.
+async fn follow(mut events: Events) -> Result<String, Failure> {
+    let broken = |error: serde_json::Error| {
+        Failure::internal(format!("the tools did not answer JSON: {error}"))
+    };
+    let mut progress = ProgressLine::default();
+    while let Some(event) = events.next().await? {
+        let data: Value = serde_json::from_str(&event.data).map_err(broken)?;
+        match event.name.as_str() {
+            "progress" => progress.tell(&data),
+            "done" => {
+                progress.clear();
+                return Ok(data["evalRunId"].as_str().unwrap_or_default().to_owned());
+            }
+            "error" => {
+                progress.clear();
+                let text = |member: &str| data[member].as_str().unwrap_or("UNKNOWN").to_owned();
+                return Err(match text("status").as_str() {
+                    "UNAVAILABLE" => Failure::nobody_there(text("message")),
+                    status => Failure::failed(status, text("message")),
+                });
+            }
+            _ => {}
+        }
+    }
+    Err(Failure::nobody_there("the tools ended in the middle of the evaluation"))
+}
+
+/// One line on a terminal that is written over.
+#[derive(Debug, Default)]
+struct ProgressLine {
+    cases: u64,
+    failed: u64,
+    evaluators: usize,
+}
+
+impl ProgressLine {
+    fn tell(&mut self, progress: &Value) {
+        let done = &progress["done"];
+        let text = match progress["type"].as_str() {
+            Some("started") => {
+                self.cases = progress["cases"].as_u64().unwrap_or_default();
+                self.evaluators = progress["evaluators"].as_array().map_or(0, Vec::len);
+                format!("0 of {} cases", self.cases)
+            }
+            Some("case") => {
+                self.failed += u64::from(progress["error"].is_string());
+                format!("{done} of {} cases, {} failed", self.cases, self.failed)
+            }
+            _ => format!("{done} of {} evaluators", self.evaluators),
+        };
+        Self::write(&text);
+    }
+
+    fn clear(&self) {
+        Self::write("");
+    }
+
+    fn write(text: &str) {
+        let mut stderr = io::stderr();
+        if stderr.is_terminal() {
+            // Nobody has to see it.
+            _ = write!(stderr, "\r\x1b[K{text}");
+            _ = stderr.flush();
+        }
+    }
+}
+
+/// Evaluators that cost money are not run without being asked for. Where nobody can be
+/// asked, whoever has written the command has decided.
+async fn confirm_costs(args: &JudgingArgs, client: &Client) -> Result<(), Failure> {
+    if args.force || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let list = action::list(client, &args.target, Some("evaluator")).await?;
+    let is_asked = |name: &str| match &args.evaluators {
+        None => true,
+        Some(named) => {
+            named.iter().any(|asked| asked == name || asked.ends_with(&format!("/{name}")))
+        }
+    };
+    let evaluators = list["actions"].as_object().into_iter().flatten();
+    let billed = evaluators
+        .filter(|(_, action)| action["metadata"]["evaluator"]["evaluatorIsBilled"] == true)
+        .filter_map(|(_, action)| action["name"].as_str())
+        .filter(|name| is_asked(name));
+    let billed: Vec<&str> = billed.collect();
+    if billed.is_empty() {
+        return Ok(());
+    }
+    _ = write!(io::stderr(), "{} may cost money for each case. Go on? [y/N] ", billed.join(", "));
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    match line.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::failed("CANCELLED", "nothing was evaluated; --force does not ask")),
+    }
+}
+
+async fn latest(client: &Client) -> Result<String, Failure> {
+    let list = client.get(&format!("{PATH}?limit=1")).await?;
+    let id = list["evaluations"][0]["evalRunId"].as_str().map(str::to_owned);
+    id.ok_or_else(|| {
+        Failure::failed("NOT_FOUND", "there are no evaluations yet: `oxikit eval run`")
+    })
+}
+
+fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        return output.value(list);
+    }
+    let keys = list["evaluations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if keys.is_empty() {
+        output.remark("no evaluations");
+        return Ok(());
+    }
+    let row = |key: &Value| {
+        let text = |member: &str| key[member].as_str().unwrap_or("-").to_owned();
+        let sums = key["metricSummaries"].as_array().into_iter().flatten().map(|summary| {
+            let name = summary["evaluator"].as_str().unwrap_or_default();
+            format!("{}: {}", name.trim_start_matches("/evaluator/"), sum(summary))
+        });
+        let sums = sums.collect::<Vec<_>>().join("; ");
+        vec![text("createdAt"), text("actionRef"), text("datasetId"), text("evalRunId"), sums]
+    };
+    let heading = ["MADE", "ACTION", "DATA SET", "EVALUATION", "RESULT"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    rows.extend(keys.iter().map(row));
+    table(&rows).into_iter().try_for_each(|line| output.line(line))
+}
+
+async fn extract(
+    flow: &str,
+    to: Option<&Path>,
+    limit: usize,
+    label: Option<&str>,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let flow = flow.strip_prefix("/flow/").unwrap_or(flow);
+    let mut path = format!("{PATH}/extract?flow={}&limit={limit}", encoded(flow));
+    if let Some(label) = label {
+        path.push_str(&format!("&label={}", encoded(label)));
+    }
+    let found = client.get(&path).await?;
+    let count = found["cases"].as_array().map_or(0, Vec::len);
+    if found["skipped"] != 0 {
+        output.remark(format!("left out: {} traces without a whole input", found["skipped"]));
+    }
+    match to {
+        Some(to) => {
+            write(to, &found["cases"])?;
+            let told = json!({"ok": true, "cases": count});
+            done(format!("{count} cases are written to {}", to.display()), told, output)
+        }
+        None if output.is_json() => output.value(&found["cases"]),
+        None => output.pretty(&found["cases"]),
+    }
+}
+
+fn write(path: &Path, value: &Value) -> Result<(), Failure> {
+    let text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
+    std::fs::write(path, text)
+        .map_err(|error| Failure::internal(format!("{}: {error}", path.display())))
+}

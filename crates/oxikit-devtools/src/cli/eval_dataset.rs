@@ -1,0 +1,86 @@
+//! `oxikit dataset`: inputs to try actions on.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, encoded};
+use super::eval::done;
+use super::eval_args::{DatasetArgs, DatasetCommand};
+use super::eval_data::read_cases;
+use super::failure::Failure;
+use super::output::{Output, table};
+use super::run::key_of;
+
+const PATH: &str = "/api/v1/datasets";
+
+pub(super) async fn run(
+    args: DatasetArgs,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match args.command {
+        DatasetCommand::List => show_list(&client.get(PATH).await?, output),
+        DatasetCommand::Show { id } => {
+            let dataset = client.get(&format!("{PATH}/{}", encoded(&id))).await?;
+            if output.is_json() {
+                return output.value(&dataset);
+            }
+            dataset["samples"].as_array().into_iter().flatten().try_for_each(|sample| {
+                let name = sample["testCaseId"].as_str().unwrap_or("?");
+                match sample.get("reference") {
+                    Some(expected) => {
+                        output.line(format!("{name} {} → {expected}", sample["input"]))
+                    }
+                    None => output.line(format!("{name} {}", sample["input"])),
+                }
+            })
+        }
+        DatasetCommand::Create { id, file, target, evaluators } => {
+            let kind = target.as_deref().map_or("UNKNOWN", kind_of);
+            let refs: Vec<String> =
+                evaluators.iter().map(|name| key_of("evaluator", name)).collect();
+            let new = json!({"datasetId": id, "data": read_cases(&file)?, "datasetType": kind,
+                "targetAction": target, "metricRefs": refs});
+            let info = client.post(PATH, &new).await?;
+            done(format!("{id}: {} samples", info["size"]), info, output)
+        }
+        DatasetCommand::Add { id, file } => {
+            let change = json!({"data": read_cases(&file)?});
+            let info = client.patch(&format!("{PATH}/{}", encoded(&id)), &change).await?;
+            done(format!("{id}: {} samples", info["size"]), info, output)
+        }
+        DatasetCommand::Delete { id } => {
+            client.delete(&format!("{PATH}/{}", encoded(&id))).await?;
+            done(format!("the data set {id} is removed"), json!({"ok": true}), output)
+        }
+    }
+}
+
+/// What an action is, as data sets call it.
+fn kind_of(key: &str) -> &'static str {
+    match key.trim_start_matches('/').split('/').next() {
+        Some("flow") => "FLOW",
+        Some("model") => "MODEL",
+        Some("executable-prompt") => "EXECUTABLE_PROMPT",
+        _ => "UNKNOWN",
+    }
+}
+
+fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        return output.value(list);
+    }
+    let datasets = list["datasets"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if datasets.is_empty() {
+        output.remark("no data sets: `oxikit dataset create <id> <file>` makes one");
+        return Ok(());
+    }
+    let row = |info: &Value| {
+        let text = |member: &str| info[member].as_str().unwrap_or("-").to_owned();
+        let (size, version) = (info["size"].to_string(), info["version"].to_string());
+        vec![text("datasetId"), size, version, text("targetAction"), text("updateTime")]
+    };
+    let heading = ["DATA SET", "SAMPLES", "VERSION", "FOR", "CHANGED"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    rows.extend(datasets.iter().map(row));
+    table(&rows).into_iter().try_for_each(|line| output.line(line))
+}
