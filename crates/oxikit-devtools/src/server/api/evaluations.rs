@@ -67,12 +67,18 @@ fn events(
     stream::unfold(Some((progress, work)), |reader| async move {
         let (mut progress, mut work) = reader?;
         tokio::select! {
-            // What was told before the end comes before it.
             biased;
             Some(told) = progress.recv() => {
                 Some((Ok(event("progress", &told)), Some((progress, work))))
             }
-            end = &mut work => Some((Ok(end), None)),
+            end = &mut work => {
+                // It may have told something just before.
+                let mut last = String::new();
+                while let Ok(told) = progress.try_recv() {
+                    last.push_str(&event("progress", &told));
+                }
+                Some((Ok(last + &end), None))
+            }
         }
     })
 }
@@ -127,4 +133,30 @@ fn number(uri: &Uri, name: &str) -> Result<Option<usize>, Status> {
 
 fn unknown(id: &str) -> Status {
     Status::not_found(format!("there is no evaluation `{id}`; `oxikit eval list` says which"))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::TryStreamExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_told_just_before_the_end_comes_before_it() {
+        let (tx, progress) = mpsc::channel(WAITING);
+        let work = async move {
+            for done in 1..=2 {
+                let told = Progress::Case { done, test_case_id: "a".to_owned(), error: None };
+                tx.send(told).await.unwrap();
+            }
+            "end".to_owned()
+        };
+        let Ok(text) = events(progress, Box::pin(work)).try_collect::<String>().await;
+        let case = |done| {
+            format!(
+                "event: progress\ndata: {{\"type\":\"case\",\"done\":{done},\"testCaseId\":\"a\"}}\n\n"
+            )
+        };
+        assert_eq!(text, case(1) + &case(2) + "end");
+    }
 }
