@@ -130,7 +130,7 @@ impl Evaluations {
             }
         }
         results.iter_mut().for_each(|case| _ = case.metrics.get_or_insert_default());
-        key.action_config = options.action_config.map(covered).transpose()?;
+        key.action_config = options.action_config.as_deref().map(covered).transpose()?;
         let run = EvalRun { key, results };
         EvalRuns::new(&self.store).save(&run).await?;
         Ok(run.key)
@@ -239,7 +239,7 @@ impl Work<'_> {
 }
 
 /// Without its secrets, as everything that is kept.
-fn covered(config: Box<RawValue>) -> Result<Box<RawValue>, Status> {
+fn covered(config: &RawValue) -> Result<Box<RawValue>, Status> {
     RawValue::from_string(redact::json_text(config.get()).into_owned()).map_err(Status::from)
 }
 

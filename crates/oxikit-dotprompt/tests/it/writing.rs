@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{messages, object};
 
 fn said(json: Value) -> Vec<Message> {
-    serde_json::from_value(json).unwrap()
+    serde_json::from_value(json).expect("they are messages")
 }
 
 #[test]
