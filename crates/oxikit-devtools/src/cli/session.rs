@@ -32,9 +32,24 @@ pub(super) async fn run(
         }
     };
     match done {
-        Err(failure) => Err(client.explain(failure, target.runtime.as_deref()).await),
+        Err(failure) => Err(hinted(client.explain(failure, target.runtime.as_deref()).await)),
         done => done,
     }
+}
+
+/// Where to look for what is not there.
+fn hinted(failure: Failure) -> Failure {
+    let Failure::Told { exit, status, message } = failure else { return failure };
+    let message = match &*message {
+        text if text.starts_with("there is no agent") => {
+            format!("{text}; `oxikit agent list` lists them")
+        }
+        text if text.starts_with("there is no session") => {
+            format!("{text}; `oxikit session list` lists those of an agent")
+        }
+        _ => message,
+    };
+    Failure::Told { exit, status, message }
 }
 
 async fn list(

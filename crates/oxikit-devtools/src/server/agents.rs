@@ -105,8 +105,7 @@ impl Agent {
         let trace_id = run.trace_id().await;
         let outcome = run.finish().await;
         if let Some(trace_id) = trace_id {
-            // If it cannot be removed, it is in the list: no harm.
-            _ = self.shared.traces.delete(&trace_id).await;
+            self.shared.forget_trace(trace_id.to_string());
         }
         read(outcome)
     }

@@ -1,12 +1,16 @@
 //! What the routes work with.
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use oxikit_sql::TraceStore;
 use tokio_util::sync::CancellationToken;
 
 use super::{AppControl, DevServerOptions};
 use crate::manager::Runtimes;
+
+/// Runtimes that show spans while they run may send the last ones behind the answer.
+const LAST_SPANS: Duration = Duration::from_secs(2);
 
 /// Everything behind the doors.
 #[derive(Debug)]
@@ -26,6 +30,20 @@ impl Shared {
         let app = RwLock::new(options.app.clone());
         let (quit, closing) = (CancellationToken::new(), CancellationToken::new());
         Self { options, runtimes, traces, quit, closing, app }
+    }
+
+    /// Removes a trace soon, when the last of its spans has come.
+    pub(crate) fn forget_trace(&self, trace_id: String) {
+        let (traces, closing) = (self.traces.clone(), self.runtimes.closing());
+        self.runtimes.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(LAST_SPANS) => {}
+                () = closing => {}
+            }
+            if let Err(error) = traces.delete(&trace_id).await {
+                tracing::debug!(%error, "the trace of a look at a session stays");
+            }
+        });
     }
 
     pub(crate) fn app(&self) -> Option<Arc<dyn AppControl>> {

@@ -75,7 +75,11 @@ pub(super) async fn list(
 /// The session as its snapshots tell it. Of branches only the one that leads to the
 /// latest snapshot is seen.
 pub(super) async fn details(agent: &Agent, session: String) -> Result<SessionDetails, Status> {
-    let latest = agent.snapshot(json!({"sessionId": session})).await?;
+    let latest = agent.snapshot(json!({"sessionId": session})).await;
+    let latest = latest.map_err(|status| match status.code() {
+        StatusCode::NotFound => Status::not_found(format!("there is no session `{session}`")),
+        _ => status,
+    })?;
     let mut line = Line { infos: vec![info(&latest)], content: None, is_whole: true };
     line.walk(agent, &latest).await?;
     let (created_at, is_whole) = (line.infos[0].created_at, line.is_whole);

@@ -70,10 +70,13 @@ pub(crate) async fn fork(
 ) -> Answer {
     let snapshot_id = ForkBody::parse(&body)?.snapshot_id;
     let agent = Agent::find(shared, &name, &uri).await?;
-    let instead = format!(
-        "go on from a snapshot, which branches the session: `oxikit agent chat {name} --snapshot {}`",
-        snapshot_id.as_deref().unwrap_or("<id>")
-    );
+    let instead = match &snapshot_id {
+        Some(id) => format!("branch it instead: `oxikit agent chat {name} --snapshot {id}`"),
+        None => format!(
+            "branch it instead: `oxikit session show {name} {session_id} --tree` has the ids for \
+             `oxikit agent chat {name} --snapshot <id>`"
+        ),
+    };
     let asked = ForkSessionParams { agent: name, session_id, snapshot_id };
     match agent.ask(SessionRequest::Fork(asked)).await? {
         Some(forked) => Ok(json_response(HttpStatus::OK, forked)),

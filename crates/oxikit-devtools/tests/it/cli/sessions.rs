@@ -1,11 +1,13 @@
 //! Sessions on the command line, with the built-in application.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
-use super::kit::{PATIENCE, Started, until};
+use super::kit::{Ended, PATIENCE, Started, oxikit, run_with, until};
 
 /// A running demo whose runtime is there.
 fn demo(dir: &Path) -> Started {
@@ -86,10 +88,39 @@ fn sessions_are_listed_forked_and_deleted_also_after_a_restart() {
         let gone = demo.run(words);
         assert_eq!((gone.code, gone.stdout.as_str()), (1, ""), "{words:?}");
         assert!(gone.stderr.contains("there is no"), "{gone:?}");
+        assert!(gone.stderr.contains("lists th"), "{gone:?}");
     }
     assert_eq!(demo.run(&["session", "list", "teashop", "--runtime=x"]).code, 3);
     assert_eq!(demo.run(&["session", "list", "teashop", "--limit=0"]).code, 1);
     assert_eq!(demo.run(&["session", "fork", "teashop"]).code, 2);
+}
+
+/// Deletes a session at a terminal where somebody types this.
+fn delete_at_terminal(dir: &Path, session: &str, typed: &[u8]) -> Ended {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let path = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let keyboard = fs::File::options().read(true).write(true).open(path).unwrap();
+    fs::File::from(terminal.try_clone().unwrap()).write_all(typed).unwrap();
+    let mut command = oxikit(dir);
+    run_with(command.args(["session", "delete", "teashop", session]).stdin(keyboard))
+}
+
+#[test]
+fn a_person_is_asked_before_a_session_is_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    say(&demo, "One.", "--session=s");
+    for typed in ["n\n", "\n"] {
+        let kept = delete_at_terminal(dir.path(), "s", typed.as_bytes());
+        assert_eq!(kept.code, 1, "{kept:?}");
+        assert!(kept.stderr.contains("delete session `s` of `teashop` for good?"), "{kept:?}");
+        assert!(kept.stderr.contains("nothing was deleted"), "{kept:?}");
+    }
+    assert_eq!(demo.run(&["session", "show", "teashop", "s"]).code, 0);
+    assert_eq!(delete_at_terminal(dir.path(), "s", b"y\n").code, 0);
+    assert_eq!(demo.run(&["session", "show", "teashop", "s"]).code, 1);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Sessions of agents: of runtimes that know them, and of those that do not.
 
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::{get, post};
 use oxikit::prelude::*;
 use oxikit::{Agent, MemorySessions, Turn};
-use oxikit_devtools::server::DevServer;
 use oxikit_serve::{DevConfig, DevTools};
 use reqwest::Method;
 
@@ -49,7 +52,7 @@ async fn application(kit: &Kit, is_v1: bool) -> DevTools {
         false => config.manager = Some(kit.server.urls().reflection.clone()),
     }
     let tools = config.start(&ai).await.unwrap();
-    until(|| !DevServer::runtimes(&kit.server).list().is_empty()).await;
+    until(|| !kit.server.runtimes().list().is_empty()).await;
     tools
 }
 
@@ -232,8 +235,13 @@ async fn a_session_of_another_runtime_is_shown_by_its_snapshots() {
         let data = json!({"code": 5, "message": message, "details": {}});
         runtime.fail(&asked, json!({"code": -32000, "message": message, "data": data})).await;
     });
-    assert_eq!(missing.0, 404);
-    assert_eq!(traces.summary(TRACE).await.unwrap(), None);
+    assert_eq!((missing.0, &missing.1["message"]), (404, &json!("there is no session `none`")));
+    let gone = async {
+        while traces.summary(TRACE).await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    soon(gone).await;
 }
 
 #[tokio::test]
@@ -264,6 +272,43 @@ async fn what_only_a_store_could_do_is_refused_with_what_to_do_instead() {
     assert!(message.contains("oxikit agent chat kept --snapshot n1"), "{message}");
     let bad = kit.post("/api/agents/kept/sessions/s1/fork", json!([])).await;
     assert_eq!((bad.0, &bad.1["status"]), (400, &json!("INVALID_ARGUMENT")));
+}
+
+/// A runtime of another language that is called over HTTP: it has no API for agents, and
+/// says so in no words of ours.
+#[tokio::test]
+async fn a_runtime_without_the_api_is_known_by_its_404() {
+    let kit = kit().await;
+    let run = async || {
+        let answer = json!({"result": snapshot("a", None, "completed", 1)}).to_string();
+        ([("x-genkit-trace-id", TRACE), ("content-type", "application/json")], answer)
+    };
+    let agent = json!({"/agent/kept": {"name": "kept",
+        "metadata": {"agent": {"stateManagement": "server"}}}});
+    let routes = Router::new()
+        .route("/api/__health", get(async || "OK"))
+        .route("/api/notify", post(async || "OK"))
+        .route("/api/actions", get(async move || agent.to_string()))
+        .route("/api/runAction", post(run))
+        .fallback(async || (axum::http::StatusCode::NOT_FOUND, "<pre>Cannot GET</pre>"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    let runtimes = kit.root().join(".genkit/runtimes");
+    std::fs::create_dir_all(&runtimes).unwrap();
+    let file = json!({"id": "js", "pid": std::process::id(), "name": "app",
+        "reflectionServerUrl": format!("http://127.0.0.1:{port}"),
+        "timestamp": "2026-11-15T06:32:35.191Z", "genkitVersion": "nodejs/1.42.0"});
+    std::fs::write(runtimes.join("js.json"), file.to_string()).unwrap();
+    until(|| !kit.server.runtimes().list().is_empty()).await;
+
+    traced(&kit, "1", "s1", 1_794_724_510_000).await;
+    let (status, list) = kit.get("/api/agents/kept/sessions").await;
+    assert_eq!((status, &list["source"]), (200, &json!("traces")), "{list}");
+    assert_eq!(list["sessions"][0]["sessionId"], "s1");
+    let (status, shown) = kit.get("/api/agents/kept/sessions/s1").await;
+    assert_eq!((status, &shown["snapshotId"]), (200, &json!("a")), "{shown}");
+    assert_eq!(kit.delete("/api/agents/kept/sessions/s1").await.0, 400);
 }
 
 /// What the JavaScript runtime said when it was recorded, in its own words.
