@@ -20,6 +20,7 @@ mod failure;
 mod flow;
 mod genkit_names;
 mod keyboard;
+mod mcp;
 mod output;
 mod run;
 mod runtimes;
@@ -89,6 +90,7 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Eval(args) => eval::run(args, &place.client()?, output).await,
         Command::Env => environment::show(&place, output),
         Command::Doctor => doctor::run(&place, output).await,
+        Command::Mcp => mcp::run(&place).await,
         Command::Config(args) => config::run(args, &place, output),
         Command::Completions { shell } => completions(shell, output),
         Command::Guard => Ok(()),
@@ -97,7 +99,7 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// The folder that the command was called for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Place(PathBuf);
 
 impl Place {

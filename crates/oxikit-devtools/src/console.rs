@@ -37,10 +37,18 @@ impl Console {
     /// Starts to show; lines of the application begin with this name. As JSON each
     /// line is `{"process","stream","line"}`.
     pub(crate) fn start(app_name: String, is_json: bool) -> Self {
+        Self::start_with(app_name, if is_json { write_json } else { write_text })
+    }
+
+    fn start_with(app_name: String, write: WriteLine) -> Self {
         let (tx, rx) = mpsc::channel(QUEUE);
-        let write: WriteLine = if is_json { write_json } else { write_text };
         std::thread::spawn(move || write_all(rx, &app_name, write));
         Self(tx)
+    }
+
+    /// The same as text, with nothing on the standard output: it is somebody else's.
+    pub(crate) fn start_beside(app_name: String) -> Self {
+        Self::start_with(app_name, write_beside)
     }
 
     /// A line of the application. Waits while too many are waiting.
@@ -131,6 +139,11 @@ fn write_text(line: &Line<'_>) -> io::Result<()> {
         (false, _, Pipe::Out) => writeln!(anstream::stdout(), "{} {text}", prefix.cyan()),
         (false, _, Pipe::Err) => writeln!(anstream::stderr(), "{} {text}", prefix.cyan()),
     }
+}
+
+fn write_beside(line: &Line<'_>) -> io::Result<()> {
+    let Line { process, width, text, .. } = line;
+    writeln!(anstream::stderr(), "{process:width$} | {text}")
 }
 
 fn write_json(line: &Line<'_>) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Which project is meant, and how its application is started.
 
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use oxikit_wire::rpc::PROJECT_MARKERS;
@@ -32,6 +33,29 @@ pub(crate) fn manager_of(dir: &Path) -> Option<(PathBuf, ManagerFile)> {
         }
         Some((dir.to_owned(), ManagerFile::read(&data_dir)?))
     })
+}
+
+/// Makes the caller the only one who may run tools for this project, as long as it
+/// holds what is returned.
+///
+/// # Errors
+///
+/// If somebody else has it; the text says what to do.
+pub(crate) fn claim(root: &Path) -> Result<fs::File, String> {
+    let data_dir = root.join(DATA_DIR);
+    let path = data_dir.join("manager.lock");
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = fs::create_dir_all(&data_dir).and_then(|()| options.open(&path));
+    let file = file.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    match file.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(format!(
+            "other tools start, run or end for {}: use them, or try again in a moment",
+            root.display()
+        )),
+        // A file system without locks is no reason to refuse.
+        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(file),
+    }
 }
 
 /// Whether the tools of this file still run.

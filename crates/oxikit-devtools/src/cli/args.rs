@@ -65,6 +65,14 @@ pub(super) enum Command {
     Env,
     /// Say why a runtime is not visible.
     Doctor,
+    /// Serve the tools to a coding agent, over MCP on the standard input and output.
+    #[command(after_help = "\
+In the configuration of the coding agent:
+  {\"mcpServers\":{\"oxikit\":{\"command\":\"oxikit\",\"args\":[\"mcp\"]}}}
+
+It works on the tools that `oxikit start` runs for the project. If there are none, its
+tool `start_runtime` starts them, until the agent leaves.")]
+    Mcp,
     /// Show the settings.
     Config(ConfigArgs),
     /// Print the completions for a shell.

@@ -52,6 +52,11 @@ impl Client {
         Ok(Self { http, manager })
     }
 
+    /// Where the tools are, with their tokens.
+    pub(super) fn manager(&self) -> &ManagerFile {
+        &self.manager
+    }
+
     /// Reads.
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
         read(self.send(self.request(Method::GET, path)).await?).await

@@ -30,7 +30,7 @@ enum Verdict {
 
 /// What was found, and what to do about it.
 #[derive(Debug, Serialize)]
-struct Finding {
+pub(super) struct Finding {
     check: &'static str,
     verdict: Verdict,
     detail: String,
@@ -54,8 +54,15 @@ impl Finding {
     }
 }
 
-/// Goes through the causes. Exit code 3 if no tools or no runtime are there.
+/// Shows what was found. Exit code 3 if no tools or no runtime are there.
 pub(super) async fn run(place: &Place, output: &mut Output) -> Result<(), Failure> {
+    let (findings, runtimes) = examine(place).await;
+    show(&findings, output)?;
+    if runtimes == 0 { Err(Failure::Shown(Exit::NobodyThere)) } else { Ok(()) }
+}
+
+/// Goes through the causes; also how many runtimes there are.
+pub(super) async fn examine(place: &Place) -> (Vec<Finding>, usize) {
     let root = place.root();
     let mut findings = vec![Finding::good("project", root.display().to_string())];
     let manager = manager_of(&place.0);
@@ -85,8 +92,7 @@ pub(super) async fn run(place: &Place, output: &mut Output) -> Result<(), Failur
     findings.push(check_environment(manager.as_ref(), |name| std::env::var(name).ok()));
     findings.extend(files::check(&root, &place.0));
     findings.extend(versions::check(&root));
-    show(&findings, output)?;
-    if runtimes == 0 { Err(Failure::Shown(Exit::NobodyThere)) } else { Ok(()) }
+    (findings, runtimes)
 }
 
 /// What the tools say themselves; how many runtimes they see.

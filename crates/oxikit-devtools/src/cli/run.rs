@@ -257,7 +257,7 @@ async fn limited(
     tokio::time::timeout(within, run).await.unwrap_or_else(|_| {
         Ok(Err(RunError {
             status: "DEADLINE_EXCEEDED".to_owned(),
-            message: "the run took longer than --timeout allows; it was cancelled".to_owned(),
+            message: "the run took longer than its timeout allows; it was cancelled".to_owned(),
             details: None,
         }))
     })

@@ -37,6 +37,7 @@ pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Resu
     let settings = Settings::resolve(&args.settings, |name| std::env::var(name).ok(), &root)?;
     let mut command = command(&args, &settings, &root)?;
     refuse_second(&root).await?;
+    let _claim = project::claim(&root).map_err(Failure::nobody_there)?;
     let console = Console::start(command.name.clone(), is_json);
     show_own_log(&console);
     let server = DevServer::start(settings.server_options(root.clone())).await;
@@ -71,7 +72,11 @@ async fn end(app: App, server: DevServer) {
 }
 
 /// What to start, where.
-fn command(args: &StartArgs, settings: &Settings, root: &Path) -> Result<AppCommand, Failure> {
+pub(super) fn command(
+    args: &StartArgs,
+    settings: &Settings,
+    root: &Path,
+) -> Result<AppCommand, Failure> {
     let here = |name: String, words: Vec<OsString>, dir: PathBuf| AppCommand {
         name,
         words,
@@ -255,10 +260,10 @@ async fn next_wish(wishes: &mut Option<mpsc::Receiver<Wish>>) -> Option<Wish> {
 }
 
 /// The ways to ask a process to end.
-struct Signals([Signal; 3]);
+pub(super) struct Signals([Signal; 3]);
 
 impl Signals {
-    fn new() -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         Ok(Self([
             signal(SignalKind::interrupt())?,
             signal(SignalKind::terminate())?,
@@ -267,7 +272,7 @@ impl Signals {
     }
 
     /// Ready when one has come. It is cancel safe.
-    async fn next(&mut self) {
+    pub(super) async fn next(&mut self) {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -7,9 +7,17 @@ use serde_json::Value;
 
 use super::output::duration;
 
-/// A line for each span, deeper ones further in, in the order they began. Spans
-/// whose parent is not known stand beside the root.
+/// A line for each span, deeper ones further in.
 pub(super) fn lines(spans: &[&Value]) -> Vec<String> {
+    let indented = |(depth, span): (usize, &Value)| {
+        format!("{}{}", "  ".repeat(depth.min(MAX_INDENT)), line(span))
+    };
+    ordered(spans).into_iter().map(indented).collect()
+}
+
+/// Each span with its depth, below its parent, in the order they began. Spans whose
+/// parent is not known stand beside the root.
+pub(super) fn ordered<'a>(spans: &[&'a Value]) -> Vec<(usize, &'a Value)> {
     let known: HashSet<&str> = spans.iter().filter_map(|span| span["spanId"].as_str()).collect();
     let mut below: HashMap<Option<&str>, Vec<&Value>> = HashMap::new();
     for &span in spans {
@@ -19,16 +27,16 @@ pub(super) fn lines(spans: &[&Value]) -> Vec<String> {
     for children in below.values_mut() {
         children.sort_by(|left, right| began(left).total_cmp(&began(right)));
     }
-    let mut lines = Vec::with_capacity(spans.len());
+    let mut ordered = Vec::with_capacity(spans.len());
     // A stack instead of recursion: a runtime decides how deep it is. What is taken
     // out of the map cannot come again, not even in a circle.
     let mut waiting: Vec<(usize, &Value)> = below.remove(&None).map(at(0)).unwrap_or_default();
     while let Some((depth, span)) = waiting.pop() {
-        lines.push(format!("{}{}", "  ".repeat(depth.min(MAX_INDENT)), line(span)));
+        ordered.push((depth, span));
         waiting
             .extend(below.remove(&span["spanId"].as_str()).map(at(depth + 1)).unwrap_or_default());
     }
-    lines
+    ordered
 }
 
 /// Deeper spans are not shown further in.
@@ -45,21 +53,29 @@ fn began(span: &Value) -> f64 {
 
 /// Name, kind, duration, and what went wrong.
 pub(super) fn line(span: &Value) -> String {
-    let attributes = &span["attributes"];
     let name = span["displayName"].as_str().unwrap_or("?");
-    let kind = ["genkit:metadata:subtype", "genkit:type"];
-    let kind = kind.iter().find_map(|member| attributes[member].as_str()).unwrap_or_default();
+    let kind = kind(span).unwrap_or_default();
     let time = match span["endTime"].as_f64() {
         Some(end) if end > 0.0 => duration(end - began(span)),
         _ => "runs".to_owned(),
     };
     let line = format!("{} {} {time}", name.bold(), kind.dimmed());
-    let is_failed = span["status"]["code"] == 2 || attributes["genkit:state"] == "error";
-    if !is_failed {
-        return line;
+    match error(span) {
+        None => line,
+        Some(message) => format!("{line} {}", message.lines().next().unwrap_or_default().red()),
     }
-    let message = span["status"]["message"].as_str().unwrap_or("failed");
-    format!("{line} {}", message.lines().next().unwrap_or_default().red())
+}
+
+/// What a span is of, such as `flow` or `tool`.
+pub(super) fn kind(span: &Value) -> Option<&str> {
+    let members = ["genkit:metadata:subtype", "genkit:type"];
+    members.iter().find_map(|member| span["attributes"][member].as_str())
+}
+
+/// Why it failed, if it did.
+pub(super) fn error(span: &Value) -> Option<&str> {
+    let is_failed = span["status"]["code"] == 2 || span["attributes"]["genkit:state"] == "error";
+    is_failed.then(|| span["status"]["message"].as_str().unwrap_or("failed"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 mod demo;
 mod eval;
 mod kit;
+mod mcp;
+mod mcp_kit;
 mod planted;
 mod sessions;
 mod start;

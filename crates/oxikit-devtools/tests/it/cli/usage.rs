@@ -23,6 +23,7 @@ fn help_names_every_command_and_shows_examples() {
         "trace",
         "env",
         "doctor",
+        "mcp",
         "config",
         "completions",
     ] {

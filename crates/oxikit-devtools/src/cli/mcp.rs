@@ -1,0 +1,69 @@
+//! `oxikit mcp`: the tools for coding agents, over the Model Context Protocol.
+//!
+//! It calls the tools that run for the project as every other command does. Those that
+//! it starts itself, and the application with them, end with the conversation. Only
+//! the protocol is on the standard output.
+
+mod agents;
+mod conversations;
+mod desk;
+mod length;
+mod logs;
+mod own_tools;
+mod runs;
+mod runtimes;
+mod seat;
+mod toolbox;
+mod traces;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+
+use super::Place;
+use super::failure::Failure;
+use super::start::Signals;
+use desk::Desk;
+use toolbox::Toolbox;
+
+/// What a model is told before it begins.
+const INSTRUCTIONS: &str = "\
+Develop and debug a Genkit application of any language (flows, agents, tools, prompts, models). \
+Begin with list_runtimes. If nothing runs, start_runtime starts the application of the project. \
+list_flows and list_actions show what can be run, with input schemas; run_flow, run_action and \
+chat run it and name the trace. After a failure or a surprise look at get_trace and list_logs: \
+they show each model call and tool call with its input, output and error. After a change of the \
+code call restart_runtime before you run anything again. If a runtime is not visible, ask doctor.";
+
+/// Serves until the standard input ends, or a signal comes.
+pub(super) async fn run(place: &Place) -> Result<(), Failure> {
+    let mut signals = Signals::new()?;
+    log_to_stderr();
+    if io::stdin().is_terminal() {
+        // Nobody has to read it.
+        _ = writeln!(
+            io::stderr(),
+            "this is for coding agents: see `oxikit mcp --help`; Ctrl-D ends"
+        );
+    }
+    let desk = Arc::new(Desk::new(place.clone()));
+    let toolbox = Toolbox::new(desk.clone(), INSTRUCTIONS);
+    let toolbox = runtimes::add(traces::add(agents::add(runs::add(toolbox))));
+    let served = tokio::select! {
+        served = toolbox.into_server().serve_stdio() => served,
+        () = signals.next() => Ok(()),
+    };
+    desk.close().await;
+    served.map_err(|error| Failure::failed("FAILED_PRECONDITION", format!("no MCP: {error}")))
+}
+
+fn log_to_stderr() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .log_internal_errors(false);
+    // A second one is not started.
+    _ = log.try_init();
+}
