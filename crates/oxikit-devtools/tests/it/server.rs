@@ -5,7 +5,7 @@ mod attacks;
 mod bridge;
 mod doors;
 mod evaluations;
-mod kit;
+pub(crate) mod kit;
 mod recordings;
 mod runs;
 mod sessions;

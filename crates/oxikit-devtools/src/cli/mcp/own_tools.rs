@@ -12,7 +12,6 @@ use crate::cli::Place;
 use crate::cli::failure::Failure;
 use crate::cli::settings::{SettingArgs, Settings};
 use crate::manager::{Preferred, Runtimes};
-use crate::project;
 use crate::server::DevServer;
 
 /// The tools of this process. They are the only ones of the project.
@@ -26,13 +25,16 @@ pub(super) struct OwnTools {
 }
 
 impl OwnTools {
-    /// Starts them with the settings of the project; others find them as those of
-    /// `oxikit start`. The application is the one in the seat.
-    pub(super) async fn start(place: &Place, seat: Arc<Seat>) -> Result<Self, Failure> {
+    /// Starts them with the settings of the project, for who has its claim; others find
+    /// them as those of `oxikit start`. The application is the one in the seat.
+    pub(super) async fn start(
+        place: &Place,
+        seat: Arc<Seat>,
+        claim: File,
+    ) -> Result<Self, Failure> {
         let root = place.root();
         let variable = |name: &str| std::env::var(name).ok();
         let settings = Settings::resolve(&SettingArgs::default(), variable, &root)?;
-        let claim = project::claim(&root).map_err(Failure::nobody_there)?;
         let options = settings.server_options(root).with_app(seat);
         let server = DevServer::start(options).await;
         let server = server.map_err(|error| Failure::nobody_there(error.to_string()))?;
@@ -40,11 +42,6 @@ impl OwnTools {
         let (runtimes, closing) = (server.runtimes().clone(), CancellationToken::new());
         let serving = tokio::spawn(serve(server, closing.clone(), claim));
         Ok(Self { runtimes, closing, serving, preferring: JoinSet::new() })
-    }
-
-    /// Whether they still run: somebody may have asked them to end.
-    pub(super) fn are_running(&self) -> bool {
-        !self.serving.is_finished()
     }
 
     /// From now on the runtime of this application is asked when none is named.

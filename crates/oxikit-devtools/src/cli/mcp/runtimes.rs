@@ -12,7 +12,7 @@ use oxikit_mcp::Effect;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::desk::Desk;
 use super::own_tools::OwnTools;
@@ -25,11 +25,15 @@ use crate::cli::failure::Failure;
 use crate::cli::settings::{SettingArgs, Settings};
 use crate::cli::{doctor, environment, start};
 use crate::console::Console;
+use crate::project;
+use crate::server::AppControl;
 use application::Application;
-use arrival::{Arrival, known_ids};
+use arrival::Arrival;
 
 /// Tools that live answer within this time.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn add(toolbox: Toolbox) -> Toolbox {
     toolbox
@@ -87,7 +91,8 @@ async fn list_runtimes(desk: Arc<Desk>, _: NoArguments) -> Answer {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartRuntime {
-    /// The program to run; else what the files of the project say.
+    /// The program to run; else what was started last, or what the files of the project
+    /// say.
     command: Option<String>,
     /// Its arguments.
     #[serde(default)]
@@ -112,7 +117,7 @@ async fn start_runtime(desk: Arc<Desk>, args: StartRuntime) -> Answer {
     let variables = environment::variables(manager).into_iter();
     command.env = variables.map(|(name, value)| (name, Some(value.to_owned()))).collect();
     desk.seat.end().await;
-    let arrival = Arrival::new(known_ids(&client).await?, within);
+    let arrival = Arrival::expect(&client, within).await?;
     let console = Console::start_beside(command.name.clone());
     let guard = Guard::start().map_err(Failure::from)?;
     // The task ends with the application.
@@ -126,17 +131,27 @@ async fn start_runtime(desk: Arc<Desk>, args: StartRuntime) -> Answer {
     arrival.wait(&client, &Application::find(&desk, client.clone())).await
 }
 
-/// The tools of the project; if there are none, our own.
+/// The tools of the project; if there are none, our own. Others may be about to start.
 async fn tools(desk: &Desk, own_tools: &mut Option<OwnTools>) -> Result<Client, Failure> {
-    if let Ok(client) = desk.client()
-        && let Ok(Ok(_)) = timeout(ANSWER_TIME, client.get("/api/v1/info")).await
-    {
-        return Ok(client);
+    let deadline = Instant::now() + ANSWER_TIME;
+    loop {
+        if let Ok(client) = desk.client()
+            && let Ok(Ok(_)) = timeout(ANSWER_TIME, client.get("/api/v1/info")).await
+        {
+            return Ok(client);
+        }
+        match project::claim(&desk.place.root()) {
+            Ok(claim) => {
+                let tools = OwnTools::start(&desk.place, desk.seat.clone(), claim).await?;
+                *own_tools = Some(tools);
+                return desk.client();
+            }
+            Err(message) if Instant::now() > deadline => {
+                return Err(Failure::nobody_there(message));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
     }
-    if own_tools.as_ref().is_none_or(|tools| !tools.are_running()) {
-        *own_tools = Some(OwnTools::start(&desk.place, desk.seat.clone()).await?);
-    }
-    desk.client()
 }
 
 /// Starts the application of `oxikit start` again, if it does not run; nothing if those
@@ -155,22 +170,26 @@ async fn start_theirs(
         let message = "it runs already: use it, or call restart_runtime";
         return Ok(Some(json!({"message": message, "app": application::shown(status)})));
     }
-    let arrival = Arrival::new(known_ids(client).await?, within);
+    let arrival = Arrival::expect(client, within).await?;
     theirs.restart().await?;
     arrival.wait(client, &Application::find(desk, client.clone())).await.map(Some)
 }
 
+/// What was named, else what was started last, else what the project says.
 fn command(desk: &Desk, args: StartRuntime) -> Result<AppCommand, Failure> {
     let root = desk.place.root();
     let variable = |name: &str| std::env::var(name).ok();
     let settings = Settings::resolve(&SettingArgs::default(), variable, &root)?;
-    let is_named = args.command.is_some();
-    let words = args.command.into_iter().chain(args.args).map(OsString::from);
+    let words = match args.command {
+        Some(command) => std::iter::once(command).chain(args.args).collect(),
+        None => desk.seat.status().command,
+    };
+    let is_named = !words.is_empty();
     let start = StartArgs {
         demo: false,
         reflection_v1: false,
         settings: SettingArgs::default(),
-        command: if is_named { words.collect() } else { Vec::new() },
+        command: words.into_iter().map(OsString::from).collect(),
     };
     let mut command = start::command(&start, &settings, &root)?;
     if is_named {
@@ -198,7 +217,7 @@ async fn restart_runtime(desk: Arc<Desk>, args: RestartRuntime) -> Answer {
     let one_at_a_time = desk.own_tools.lock().await;
     let client = desk.client()?;
     let application = Application::find(&desk, client.clone());
-    let arrival = Arrival::new(known_ids(&client).await?, within);
+    let arrival = Arrival::expect(&client, within).await?;
     application.restart().await?;
     drop(one_at_a_time);
     arrival.wait(&client, &application).await

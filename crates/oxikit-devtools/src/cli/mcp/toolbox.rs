@@ -78,7 +78,25 @@ fn schema_of<A: JsonSchema>() -> Value {
             schema.remove(member);
         }
     }
+    for argument in schema["properties"].as_object_mut().into_iter().flatten() {
+        simplify(argument.1);
+    }
     schema
+}
+
+/// What not every client understands, and nobody misses: that an argument which may be
+/// missing may also be null, and the width of numbers.
+fn simplify(argument: &mut Value) {
+    let Some(members) = argument.as_object_mut() else { return };
+    members.remove("format");
+    if let Some(Value::Array(kinds)) = members.get_mut("type")
+        && let Some(kind) = kinds.iter().find(|kind| *kind != "null").cloned()
+    {
+        members.insert("type".to_owned(), kind);
+    }
+    if let Some(Value::String(text)) = members.get_mut("description") {
+        *text = text.replace('\n', " ");
+    }
 }
 
 impl From<Failure> for Status {

@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::kit::{PATIENCE, Started, lives, run, until};
+use super::kit::{self, PATIENCE, Started, lives, run, until};
 use super::mcp_kit::Agent;
+use crate::manager::kit::TRACE;
+use crate::server::kit::kit as tools;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -59,6 +62,8 @@ fn every_tool_is_listed_with_a_schema_and_its_effect() {
         let arguments = tool["inputSchema"]["properties"].as_object().into_iter().flatten();
         for (name, argument) in arguments {
             assert!(argument["description"].is_string(), "{}.{name}", tool["name"]);
+            // Not all clients know lists of types.
+            assert!(!argument["type"].is_array(), "{}.{name}", tool["name"]);
         }
     }
     assert_eq!(tool("get_trace")["annotations"]["readOnlyHint"], true);
@@ -264,6 +269,73 @@ fn without_tools_they_are_started_for_the_conversation() {
     assert!(agent.leave(3 * SECOND).success());
     assert!(until(PATIENCE, || !lives(pid)), "the application ends with its agent");
     assert!(!dir.path().join(".oxikit/manager.json").exists());
+}
+
+#[test]
+fn agents_that_start_at_the_same_time_share_the_tools() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut agent = Agent::new(dir.path());
+        let runtime = agent.good("start_runtime", demo_command())["runtimeId"].clone();
+        (agent, runtime)
+    };
+    let both = std::thread::scope(|scope| {
+        [scope.spawn(start), scope.spawn(start)].map(|it| it.join().unwrap())
+    });
+    let [(mut one, first), (mut two, second)] = both;
+    assert_ne!(first, second);
+    for agent in [&mut one, &mut two] {
+        let list = agent.good("list_runtimes", json!({}));
+        let ids: Vec<_> = list["runtimes"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+        assert!(ids.len() == 2 && ids.contains(&&first) && ids.contains(&&second), "{list}");
+        assert_eq!(list["app"]["state"], "running");
+    }
+}
+
+#[test]
+fn what_it_has_started_ends_with_it_however_it_ends() {
+    for signal in [Signal::TERM, Signal::KILL] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut agent = Agent::new(dir.path());
+        let started = agent.good("start_runtime", demo_command());
+        let pid = started["app"]["pid"].as_u64().unwrap() as u32;
+        // Started anew, without saying again what.
+        let again = agent.good("start_runtime", json!({}));
+        assert!(until(PATIENCE, || !lives(pid)));
+        let pid = again["app"]["pid"].as_u64().unwrap() as u32;
+        kit::signal(agent.child.id(), signal);
+        assert!(until(PATIENCE, || !lives(pid)), "{signal:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_keeps_nothing_is_remembered() {
+    let tools = tools().await;
+    let mut runtime = tools.runtime("one").await;
+    let dir = tools.root().to_owned();
+    let talk = tokio::task::spawn_blocking(move || {
+        let mut agent = Agent::new(&dir);
+        let first = agent.good("chat", json!({"agentName": "free", "message": "one"}));
+        let session = &first["sessionId"];
+        let next = json!({"agentName": "free", "message": "two", "sessionId": session});
+        (first.clone(), agent.good("chat", next))
+    });
+    let mut states = Vec::new();
+    for turn in [1, 2] {
+        let asked = runtime.asked("runAction").await;
+        assert_eq!(asked.params["key"], "/agent/free");
+        states.push(asked.params["init"]["state"].clone());
+        runtime.state(&asked, TRACE).await;
+        let said = json!({"role": "model", "content": [{"text": format!("turn {turn}")}]});
+        let state = json!({"sessionId": "s1", "messages": [said], "custom": {"turns": turn}});
+        let output = json!({"message": said, "state": state, "finishReason": "stop"});
+        runtime.answer(&asked, json!({"result": output})).await;
+    }
+    let (first, second) = talk.await.unwrap();
+    assert_eq!((&first["text"], &second["text"]), (&json!("turn 1"), &json!("turn 2")));
+    assert_eq!(first["sessionId"], second["sessionId"]);
+    assert!(states[0]["custom"].is_null(), "{states:?}");
+    assert_eq!(states[1]["custom"], json!({"turns": 1}));
 }
 
 #[test]
