@@ -12,6 +12,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::kit::{PATIENCE, Started, oxikit, until};
+use super::mcp_kit::Agent;
 use values::Planted;
 
 /// The tools, from outside.
@@ -98,8 +99,10 @@ fn files(folder: &Path, all: &mut String) {
             continue;
         }
         assert_eq!(mode & 0o177, 0, "{path:?} is {mode:o}");
-        // The tokens for the user's own commands, and the conversations of the demo.
-        let is_for_that = name == "manager.json" || name.starts_with("tools-");
+        // The tokens for the user's own commands and for the official ones, and the
+        // conversations of the demo.
+        let is_for_that =
+            name == "manager.json" || name.starts_with("tools-") || name.starts_with("oxikit-");
         if !is_for_that && !name.starts_with("demo.db") {
             all.push_str(&format!("\n{name}\n"));
             all.push_str(&String::from_utf8_lossy(&fs::read(&path).unwrap()));
@@ -158,6 +161,7 @@ fn none_of_sixty_planted_secrets_leaves_the_tools() {
         let ended = demo.run(words);
         told.push_str(&format!("\n{words:?}\n{}{}", ended.stdout, ended.stderr));
     }
+    told.push_str(&told_to_an_agent(dir.path()));
     told.push_str(&command_lines(demo.pid()));
     files(dir.path(), &mut told);
     demo.signal(rustix::process::Signal::TERM);
@@ -175,6 +179,23 @@ fn none_of_sixty_planted_secrets_leaves_the_tools() {
     });
     let found: Vec<_> = found.collect();
     assert!(found.is_empty(), "{} of 60 are found: {found:#?}", found.len());
+}
+
+/// What a coding agent gets to read.
+fn told_to_an_agent(dir: &Path) -> String {
+    let mut agent = Agent::new(dir);
+    for (tool, arguments) in [
+        ("list_runtimes", json!({})),
+        ("list_actions", json!({"withSchemas": true})),
+        ("list_traces", json!({})),
+        ("get_trace", json!({"traceId": "planted", "maxLength": 100_000})),
+        ("get_trace", json!({"traceId": "latest", "maxLength": 100_000})),
+        ("list_logs", json!({"maxLength": 100_000})),
+        ("doctor", json!({})),
+    ] {
+        agent.good(tool, arguments);
+    }
+    agent.seen.join("\n")
 }
 
 /// Calls, spans and logs that are full of secrets. Whoever calls an action gets its
