@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Changes.
-    pub(super) async fn patch(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub(super) async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Value, Failure> {
         read(self.send(self.request(Method::PATCH, path).json(body)).await?).await
     }
 

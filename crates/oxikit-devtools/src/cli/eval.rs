@@ -3,12 +3,14 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::action;
 use super::client::{Client, encoded};
 use super::eval_args::{EvalArgs, EvalCommand, JudgingArgs};
-use super::eval_data::{data_source, read_cases, set};
+use super::eval_data::DataSource;
 use super::eval_report::{Figures, show, sum};
 use super::events::Events;
 use super::failure::{Exit, Failure};
@@ -24,22 +26,24 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     match args.command {
         EvalCommand::Run { action, data, input, context, config, timeout, judging } => {
-            let data = data.or(input).unwrap_or_default();
-            let mut options = Map::new();
-            set(&mut options, "context", context_argument(context.as_deref())?);
             let config =
                 config.map(|config| json_argument("configuration", &config)).transpose()?;
-            set(&mut options, "actionConfig", config);
-            if let Some(timeout) = timeout {
-                options.insert("timeout".to_owned(), timeout.as_secs_f64().into());
-            }
+            let options = RunOptions {
+                context: context_argument(context.as_deref())?,
+                action_config: config,
+                timeout: timeout.map(|timeout| timeout.as_secs_f64()),
+                batch_size: None,
+            };
             let action = if action.starts_with('/') { action } else { key_of("flow", &action) };
-            let request = json!({"dataSource": data_source(&data)?, "actionRef": action});
-            evaluate(request, options, judging, client, output).await
+            let data_source = DataSource::of(&data.or(input).unwrap_or_default())?;
+            let request =
+                Request { data_source, action_ref: Some(action), options, ..Request::default() };
+            evaluate(request, judging, client, output).await
         }
         EvalCommand::Judge { file, judging } => {
-            let request = json!({"dataSource": {"data": read_cases(&file)?}});
-            evaluate(request, Map::new(), judging, client, output).await
+            let data_source = DataSource::of_file(&file)?;
+            let request = Request { data_source, ..Request::default() };
+            evaluate(request, judging, client, output).await
         }
         EvalCommand::List { limit, action, dataset } => {
             let mut path = format!("{PATH}?limit={limit}");
@@ -74,6 +78,26 @@ pub(super) async fn run(
     }
 }
 
+/// What the tools are asked to evaluate.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    data_source: DataSource,
+    action_ref: Option<String>,
+    evaluators: Option<Vec<String>>,
+    options: RunOptions,
+    runtime_id: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunOptions {
+    context: Option<Box<RawValue>>,
+    action_config: Option<Box<RawValue>>,
+    timeout: Option<f64>,
+    batch_size: Option<usize>,
+}
+
 /// What was done, for people or for programs.
 pub(super) fn done(text: String, value: Value, output: &mut Output) -> Result<(), Failure> {
     if output.is_json() { output.value(&value) } else { output.line(text) }
@@ -81,19 +105,15 @@ pub(super) fn done(text: String, value: Value, output: &mut Output) -> Result<()
 
 /// Has an evaluation made, shows how it goes and what comes of it.
 async fn evaluate(
-    mut request: Value,
-    mut options: Map<String, Value>,
+    mut request: Request,
     args: JudgingArgs,
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
     confirm_costs(&args, client).await?;
-    if let Some(size) = args.batch_size {
-        options.insert("batchSize".to_owned(), size.into());
-    }
-    request["options"] = options.into();
-    request["evaluators"] = json!(args.evaluators);
-    request["runtimeId"] = json!(args.target.runtime);
+    request.options.batch_size = args.batch_size;
+    request.evaluators = args.evaluators;
+    request.runtime_id = args.target.runtime.clone();
     let answer = client.start(&format!("{PATH}/stream"), &request).await?;
     let id = match follow(Events::new(answer)).await {
         Ok(id) => id,

@@ -1,27 +1,44 @@
-//! Cases out of files.
+//! Cases out of files. They stay the text they came as.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
 
-/// Where the cases of an evaluation come from: an array, a file or a data set, as the
-/// tools want to hear it.
-pub(super) fn data_source(data: &str) -> Result<Value, Failure> {
-    if data.trim_start().starts_with('[') {
-        let cases = cases(data).map_err(|error| refuse("the data", &error))?;
-        return Ok(json!({"data": cases}));
+/// Where the cases of an evaluation come from, as the tools want to hear it.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DataSource {
+    dataset_id: Option<String>,
+    data: Option<Vec<Box<RawValue>>>,
+}
+
+impl DataSource {
+    /// A JSON array, a file, or the id of a data set.
+    pub(super) fn of(data: &str) -> Result<Self, Failure> {
+        if data.trim_start().starts_with('[') {
+            let cases = cases(data).map_err(|error| refuse("the data", &error))?;
+            return Ok(Self { data: Some(cases), dataset_id: None });
+        }
+        let path = Path::new(data);
+        let is_file = path.is_file() || [".json", ".jsonl"].iter().any(|end| data.ends_with(end));
+        match is_file {
+            true => Self::of_file(path),
+            false => Ok(Self { dataset_id: Some(data.to_owned()), data: None }),
+        }
     }
-    let path = Path::new(data);
-    let is_file = path.is_file() || [".json", ".jsonl"].iter().any(|end| data.ends_with(end));
-    if is_file { Ok(json!({"data": read_cases(path)?})) } else { Ok(json!({"datasetId": data})) }
+
+    pub(super) fn of_file(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { data: Some(read_cases(path)?), dataset_id: None })
+    }
 }
 
 /// The cases of a file.
-pub(super) fn read_cases(path: &Path) -> Result<Vec<Value>, Failure> {
+pub(super) fn read_cases(path: &Path) -> Result<Vec<Box<RawValue>>, Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| refuse(&name, &error))?;
     cases(&text).map_err(|error| refuse(&name, &error))
@@ -32,8 +49,8 @@ fn refuse(what: &str, error: &dyn Display) -> Failure {
 }
 
 /// A JSON array, or one value a line. Each is a case, or all are inputs.
-fn cases(text: &str) -> Result<Vec<Value>, String> {
-    let values: Vec<Value> = match serde_json::from_str(text) {
+fn cases(text: &str) -> Result<Vec<Box<RawValue>>, String> {
+    let values: Vec<Box<RawValue>> = match serde_json::from_str(text) {
         Ok(values) => values,
         // What begins as an array is a broken one.
         Err(error) if text.trim_start().starts_with('[') => return Err(error.to_string()),
@@ -43,28 +60,33 @@ fn cases(text: &str) -> Result<Vec<Value>, String> {
             lines.map(read).collect::<Result<_, _>>()?
         }
     };
-    let is_case = |value: &Value| value.as_object().is_some_and(|case| case.contains_key("input"));
     match values.iter().filter(|value| is_case(value)).count() {
-        0 => Ok(values.into_iter().map(|input| json!({"input": input})).collect()),
+        0 => values.iter().map(|input| case_of(input)).collect(),
         count if count == values.len() => Ok(values),
         _ => Err("some values have an `input` and some have not".to_owned()),
     }
 }
 
-/// An option of the command line that is JSON, as a member of a request.
-pub(super) fn set(members: &mut Map<String, Value>, name: &str, json: Option<Box<RawValue>>) {
-    if let Some(value) = json.and_then(|json| serde_json::from_str(json.get()).ok()) {
-        members.insert(name.to_owned(), value);
-    }
+fn is_case(value: &RawValue) -> bool {
+    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(value.get());
+    members.is_ok_and(|members| members.contains_key("input"))
+}
+
+fn case_of(input: &RawValue) -> Result<Box<RawValue>, String> {
+    let case = format!("{{\"input\":{}}}", input.get());
+    RawValue::from_string(case).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[track_caller]
     fn check(text: &str, expected: Value) {
-        assert_eq!(Value::from(cases(text).unwrap()), expected);
+        let cases = serde_json::to_string(&cases(text).unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&cases).unwrap(), expected);
     }
 
     #[test]
@@ -81,8 +103,11 @@ mod tests {
 
     #[test]
     fn data_is_an_array_a_file_or_a_data_set() {
-        assert_eq!(data_source(" [1]").unwrap(), json!({"data": [{"input": 1}]}));
-        assert_eq!(data_source("questions").unwrap(), json!({"datasetId": "questions"}));
-        assert!(data_source("missing.jsonl").is_err());
+        let text = |data| serde_json::to_string(&DataSource::of(data).unwrap()).unwrap();
+        // To the last digit.
+        let exact = r#"{"datasetId":null,"data":[{"input":12345678901234567890.50}]}"#;
+        assert_eq!(text(" [12345678901234567890.50]"), exact);
+        assert_eq!(text("questions"), r#"{"datasetId":"questions","data":null}"#);
+        assert!(DataSource::of("missing.jsonl").is_err());
     }
 }

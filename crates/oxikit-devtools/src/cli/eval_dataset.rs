@@ -1,8 +1,10 @@
 //! `oxikit dataset`: inputs to try actions on.
 
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::client::{Client, encoded};
+use super::client::{Client, encoded, read};
 use super::eval::done;
 use super::eval_args::{DatasetArgs, DatasetCommand};
 use super::eval_data::read_cases;
@@ -38,13 +40,18 @@ pub(super) async fn run(
             let kind = target.as_deref().map_or("UNKNOWN", kind_of);
             let refs: Vec<String> =
                 evaluators.iter().map(|name| key_of("evaluator", name)).collect();
-            let new = json!({"datasetId": id, "data": read_cases(&file)?, "datasetType": kind,
-                "targetAction": target, "metricRefs": refs});
-            let info = client.post(PATH, &new).await?;
+            let new = NewDataset {
+                dataset_id: &id,
+                data: read_cases(&file)?,
+                dataset_type: kind,
+                target_action: target.as_deref(),
+                metric_refs: refs,
+            };
+            let info: Value = read(client.start(PATH, &new).await?).await?;
             done(format!("{id}: {} samples", info["size"]), info, output)
         }
         DatasetCommand::Add { id, file } => {
-            let change = json!({"data": read_cases(&file)?});
+            let change = Added { data: read_cases(&file)? };
             let info = client.patch(&format!("{PATH}/{}", encoded(&id)), &change).await?;
             done(format!("{id}: {} samples", info["size"]), info, output)
         }
@@ -53,6 +60,23 @@ pub(super) async fn run(
             done(format!("the data set {id} is removed"), json!({"ok": true}), output)
         }
     }
+}
+
+/// A data set to be made.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NewDataset<'a> {
+    dataset_id: &'a str,
+    data: Vec<Box<RawValue>>,
+    dataset_type: &'a str,
+    target_action: Option<&'a str>,
+    metric_refs: Vec<String>,
+}
+
+/// Samples to be added.
+#[derive(Debug, Serialize)]
+struct Added {
+    data: Vec<Box<RawValue>>,
 }
 
 /// What an action is, as data sets call it.

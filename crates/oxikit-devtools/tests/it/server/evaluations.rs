@@ -10,7 +10,7 @@ use oxikit_serve::{DevConfig, DevTools};
 use reqwest::Method;
 
 use super::kit::{Kit, kit, read};
-use crate::manager::kit::{soon, until};
+use crate::manager::kit::{TRACE, soon, until};
 
 /// An application with evaluators, and how many of its slow flows are at work.
 fn application() -> (Oxikit, Arc<AtomicUsize>) {
@@ -421,4 +421,60 @@ async fn what_the_official_tools_have_left_is_taken_over() {
         (&again["datasets"], again["skipped"].as_array().map(Vec::len)),
         (&json!(0), Some(6))
     );
+}
+
+#[tokio::test]
+async fn a_runtime_whose_spans_go_elsewhere_is_evaluated_by_what_it_answers() {
+    // Only evaluators of JavaScript are told how many cases to judge at once.
+    tokio::join!(
+        evaluate_without_spans("nodejs/1.42.0", json!({"batchSize": 5})),
+        evaluate_without_spans("go/1.4.0", json!({})),
+    );
+}
+
+async fn evaluate_without_spans(version: &str, more: Value) {
+    let kit = kit().await;
+    let mut runtime = kit.dial().await;
+    let about = json!({"id": "js", "pid": 1, "genkitVersion": version});
+    assert_eq!(runtime.request("1", "register", about).await["error"], Value::Null);
+    let request = json!({"dataSource": {"data": [{"testCaseId": "a", "input": 1}]},
+        "actionRef": "/flow/f", "options": {"batchSize": 5}});
+    let script = async {
+        let asked = runtime.asked("listActions").await;
+        let action = |name: &str| json!({"name": name});
+        let actions = json!({"/flow/f": action("f"), "/evaluator/bad": action("bad"),
+            "/evaluator/lazy": action("lazy")});
+        runtime.answer(&asked, json!({"actions": actions})).await;
+        let asked = runtime.asked("runAction").await;
+        runtime.state(&asked, TRACE).await;
+        runtime.answer(&asked, json!({"result": {"n": 2}})).await;
+        for key in ["/evaluator/bad", "/evaluator/lazy"] {
+            let asked = runtime.asked("runAction").await;
+            let case = json!({"testCaseId": "a", "input": 1, "output": {"n": 2}, "context": [],
+                "traceIds": [TRACE]});
+            let (question, id) = (&asked.params["input"], &asked.params["input"]["evalRunId"]);
+            assert_eq!(asked.params["key"], key);
+            let mut expected = json!({"dataset": [case], "evalRunId": id});
+            expected.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert_eq!(question, &expected);
+            match key {
+                "/evaluator/bad" => {
+                    let data = json!({"code": 13, "message": "kaboom", "details": {}});
+                    runtime
+                        .fail(&asked, json!({"code": -32000, "message": "x", "data": data}))
+                        .await;
+                }
+                _ => runtime.answer(&asked, json!({"result": []})).await,
+            }
+        }
+    };
+    let (answer, ()) = tokio::join!(kit.post("/api/v1/evaluations", request), script);
+    assert_eq!(answer.0, 200, "{answer:?}");
+    let id = answer.1["evalRunId"].as_str().unwrap();
+    let (_, run) = kit.get(&format!("/api/v1/evaluations/{id}")).await;
+    let metrics = json!([
+        {"evaluator": "/evaluator/bad", "error": "kaboom"},
+        {"evaluator": "/evaluator/lazy", "error": "the evaluator has said nothing about this case"},
+    ]);
+    assert_eq!(run["results"][0]["metrics"], metrics);
 }

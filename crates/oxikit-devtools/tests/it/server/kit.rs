@@ -62,13 +62,18 @@ impl Kit {
         soon(self.call(Method::POST, path).json(&body).send()).await.unwrap()
     }
 
-    /// A runtime that has registered.
-    pub(crate) async fn runtime(&self, id: &str) -> Scripted {
+    /// A runtime that has not registered yet.
+    pub(crate) async fn dial(&self) -> Scripted {
         let url = self.server.urls().reflection.clone();
         let address = url.trim_start_matches("ws://").split('/').next().unwrap();
         let stream = TcpStream::connect(address).await.unwrap();
         let (socket, _) = soon(client_async(&url, stream)).await.unwrap();
-        let mut runtime = Scripted { socket };
+        Scripted { socket }
+    }
+
+    /// A runtime that has registered.
+    pub(crate) async fn runtime(&self, id: &str) -> Scripted {
+        let mut runtime = self.dial().await;
         let answer = runtime.register(id, std::process::id()).await;
         assert_eq!(answer["error"], Value::Null, "{answer}");
         runtime
