@@ -315,6 +315,26 @@ mod tests {
         assert_eq!(serde_json::to_string(&known).unwrap(), expected);
     }
 
+    #[tokio::test]
+    async fn changes_at_the_same_time_are_all_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = TraceStore::open(dir.path().join("tools.db")).unwrap();
+        let datasets = Datasets::new(&store);
+        let new = r#"{"datasetId":"busy-one","data":[]}"#;
+        datasets.create(serde_json::from_str(new).unwrap()).await.unwrap();
+        // All of them read what is there before one of them writes.
+        let changes = (0..6).map(|n| {
+            let data = Some(samples(&format!(r#"[{{"testCaseId":"{n}","input":{n}}}]"#)));
+            datasets.update("busy-one", DatasetChange { data, ..DatasetChange::default() })
+        });
+        for changed in futures_util::future::join_all(changes).await {
+            changed.unwrap();
+        }
+        let (info, samples) = datasets.samples("busy-one").await.unwrap();
+        assert_eq!((info.size, info.version, samples.len()), (6, 7, 6));
+        assert_eq!(store.documents(SAMPLES).await.unwrap().len(), 1, "nothing is left behind");
+    }
+
     #[test]
     fn ids_are_plain_names() {
         let long = "a".repeat(36);

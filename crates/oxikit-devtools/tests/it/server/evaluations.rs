@@ -119,21 +119,6 @@ async fn data_sets_are_made_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn changes_at_the_same_time_are_all_kept() {
-    let kit = kit().await;
-    let new = json!({"datasetId": "busy-one", "data": []});
-    assert_eq!(kit.post("/api/v1/datasets", new).await.0, 200);
-    let change = |n: u32| json!({"data": [{"testCaseId": n.to_string(), "input": n}]});
-    let changes = (0..6).map(|n| call(&kit, Method::PATCH, "/api/v1/datasets/busy-one", change(n)));
-    let answers = futures_util::future::join_all(changes).await;
-    assert!(answers.iter().all(|(status, _)| *status == 200), "{answers:?}");
-    let (_, whole) = kit.get("/api/v1/datasets/busy-one").await;
-    assert_eq!((&whole["dataset"]["size"], &whole["dataset"]["version"]), (&json!(6), &json!(7)));
-    assert_eq!(whole["samples"].as_array().map(Vec::len), Some(6));
-    assert_eq!(kit.server.traces().documents("dataset.samples").await.unwrap().len(), 1);
-}
-
-#[tokio::test]
 async fn a_flow_is_evaluated_and_what_fails_harms_only_itself() {
     let kit = kit().await;
     let (ai, _) = application();
