@@ -138,7 +138,8 @@ fn branches_are_shown_and_a_session_is_exported_with_its_traces() {
     let straight = demo.run(&["session", "show", "teashop", "s", "--tree"]).stdout;
     assert_eq!(lines(straight), [format!("  {root}"), format!("* {left}")]);
 
-    let said = say(&demo, "Three.", &format!("--snapshot={root}"));
+    let secret = "sk-proj-Zx8Qw3Er5Ty7Ui9Op1As3Df5Gh7Jk9Lz";
+    let said = say(&demo, &format!("My key is {secret}"), &format!("--snapshot={root}"));
     assert_eq!(said["sessionId"], "s");
     let right = said["snapshotId"].as_str().unwrap();
     let shown = demo.run(&["session", "show", "teashop", "s"]).stdout;
@@ -151,6 +152,7 @@ fn branches_are_shown_and_a_session_is_exported_with_its_traces() {
     let written = demo.run(&words).json();
     assert_eq!(written, json!({"ok": true, "file": "s.json", "traces": 3, "isCut": false}));
     let file = fs::read_to_string(dir.path().join("s.json")).unwrap();
+    assert!(!file.contains(secret) && file.contains("My key is"), "{file}");
     let file: Value = serde_json::from_str(&file).unwrap();
     assert_eq!((&file["sessionId"], &file["agentName"]), (&json!("s"), &json!("teashop")));
     assert_eq!(file["session"]["threads"]["main"].as_array().unwrap().len(), 4);
