@@ -16,6 +16,11 @@ use crate::{ActionDescriptor, JsonObject, SessionActivity};
 /// official tools end when they read a higher one.
 pub const REFLECTION_API_SPEC_VERSION: u32 = 1;
 
+/// The header by which managers of oxikit say who asks when they call the REST API for
+/// agents of a runtime (V1): a JSON object, percent-encoded. It is the `context` of
+/// the same requests over a socket.
+pub const CONTEXT_HEADER: &str = "x-oxikit-context";
+
 /// What makes a folder a project for the official tools, which look for runtime
 /// files there. `Cargo.toml` is not among it.
 pub const PROJECT_MARKERS: [&str; 8] = [
@@ -318,6 +323,9 @@ pub struct ListSessionsParams {
     /// Only those that wait for something, or only the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionActivity>,
+    /// Who asks, as for a run: whose sessions they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<JsonObject>,
 }
 
 /// `getSession`, answered with [`SessionDetails`](crate::SessionDetails), and
@@ -329,6 +337,9 @@ pub struct SessionParams {
     pub agent: String,
     /// The session.
     pub session_id: String,
+    /// Who asks, as for a run: whose sessions they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<JsonObject>,
 }
 
 /// `forkSession`, answered with [`SessionForked`](crate::SessionForked).
@@ -342,6 +353,9 @@ pub struct ForkSessionParams {
     /// Where the new one begins; without it where this one would go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
+    /// Who asks, as for a run: whose sessions they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<JsonObject>,
 }
 
 /// What a manager tells a runtime that it has found (V1).

@@ -16,6 +16,7 @@ use super::args::{AgentArgs, AgentCommand, Target};
 use super::client::Client;
 use super::failure::Failure;
 use super::output::{Output, table};
+use super::run::context_argument;
 
 pub(super) async fn run(
     args: AgentArgs,
@@ -24,8 +25,9 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     match args.command {
         AgentCommand::List { target } => list(&client, &target, output).await,
-        AgentCommand::Chat { name, message, session, snapshot, timeout, target } => {
-            let chat = Chat::new(Arc::new(ManagedAgent { client, target, name }));
+        AgentCommand::Chat { name, message, session, snapshot, caller, timeout, target } => {
+            let context = context_argument(caller.context.as_deref())?;
+            let chat = Chat::new(Arc::new(ManagedAgent { client, target, name, context }));
             let chat = match (session, snapshot) {
                 (Some(session), _) => chat.in_session(session),
                 (None, Some(snapshot)) => chat.from_snapshot(snapshot),

@@ -23,9 +23,17 @@ pub(super) struct ManagedAgent {
     pub(super) client: Client,
     pub(super) target: Target,
     pub(super) name: String,
+    /// Who talks to it.
+    pub(super) context: Option<Box<RawValue>>,
 }
 
 impl ManagedAgent {
+    /// A call of an action that has the agent's name.
+    fn call(&self, kind: &str) -> Call {
+        let context = self.context.clone();
+        Call { context, ..self.target.call(key_of(kind, &self.name)) }
+    }
+
     /// Runs an action that has the agent's name and another kind.
     async fn run_companion<T: DeserializeOwned>(
         &self,
@@ -33,7 +41,7 @@ impl ManagedAgent {
         input: &impl Serialize,
     ) -> Result<T> {
         let input = Some(to_raw_value(input)?);
-        let call = Call { input, ..self.target.call(key_of(kind, &self.name)) };
+        let call = Call { input, ..self.call(kind) };
         let outcome = self.client.run(&call, None).await.map_err(status_of)?;
         match outcome.error {
             Some(error) => Err(error.into()),
@@ -48,7 +56,7 @@ impl AgentDoor for ManagedAgent {
         let call = Call {
             input: Some(to_raw_value(&input)?),
             init: Some(to_raw_value(&init)?),
-            ..self.target.call(key_of("agent", &self.name))
+            ..self.call("agent")
         };
         let parts = self.client.start_stream(&call).await.map_err(status_of)?;
         Ok(Box::pin(stream::unfold(Some(parts), |parts| async move {

@@ -269,6 +269,8 @@ Examples:
         /// The snapshot to go on from; if it is not the latest, its session branches.
         #[arg(long, value_name = "ID", conflicts_with = "session")]
         snapshot: Option<String>,
+        #[command(flatten)]
+        caller: Caller,
         /// Give up a turn after so many seconds.
         #[arg(long, value_name = "SECONDS", value_parser = seconds)]
         timeout: Option<Duration>,
@@ -344,7 +346,18 @@ pub(super) struct SessionName {
     /// The id of the session.
     pub(super) session: String,
     #[command(flatten)]
+    pub(super) caller: Caller,
+    #[command(flatten)]
     pub(super) target: Target,
+}
+
+/// Whose sessions.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Caller {
+    /// The context of the caller whose sessions they are, JSON, such as
+    /// `{"auth":{"uid":"7"}}`; else those of callers without a login.
+    #[arg(long, short, value_name = "JSON")]
+    pub(super) context: Option<String>,
 }
 
 /// Which sessions.
@@ -361,6 +374,8 @@ pub(super) struct SessionListArgs {
     /// Go on behind the page that said this (`continuationToken` of --json).
     #[arg(long, value_name = "TOKEN")]
     pub(super) after: Option<String>,
+    #[command(flatten)]
+    pub(super) caller: Caller,
     #[command(flatten)]
     pub(super) target: Target,
 }

@@ -7,10 +7,11 @@ use std::path::Path;
 use oxikit_core::redact;
 use serde_json::{Value, json};
 
-use super::args::{SessionArgs, SessionCommand, SessionListArgs, SessionName, Target};
+use super::args::{Caller, SessionArgs, SessionCommand, SessionListArgs, SessionName, Target};
 use super::client::{Client, encoded};
 use super::failure::Failure;
 use super::output::{Output, ago, table};
+use super::run::context_argument;
 use super::session_text;
 
 /// So many traces of a session the tools put into one file.
@@ -21,7 +22,9 @@ pub(super) async fn run(
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let target = args.command.target().clone();
+    let (caller, target) = args.command.place();
+    let target = target.clone();
+    context_argument(caller.context.as_deref())?;
     let done = match args.command {
         SessionCommand::List(asked) => list(&asked, client, output).await,
         SessionCommand::Show { session, tree } => show(&session, tree, client, output).await,
@@ -57,11 +60,14 @@ async fn list(
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let SessionListArgs { agent, limit, status, after, target } = asked;
+    let SessionListArgs { agent, limit, status, after, caller, target } = asked;
     let mut path = format!("/api/agents/{}/sessions?limit={limit}", encoded(agent));
-    for (member, value) in
-        [("status", status), ("continuationToken", after), ("runtime", &target.runtime)]
-    {
+    for (member, value) in [
+        ("status", status),
+        ("continuationToken", after),
+        ("context", &caller.context),
+        ("runtime", &target.runtime),
+    ] {
         if let Some(value) = value {
             path.push_str(&format!("&{member}={}", encoded(value)));
         }
@@ -219,13 +225,13 @@ async fn export(
 }
 
 impl SessionCommand {
-    fn target(&self) -> &Target {
+    fn place(&self) -> (&Caller, &Target) {
         match self {
-            Self::List(list) => &list.target,
+            Self::List(list) => (&list.caller, &list.target),
             Self::Show { session, .. }
             | Self::Fork { session, .. }
             | Self::Delete { session, .. }
-            | Self::Export { session, .. } => &session.target,
+            | Self::Export { session, .. } => (&session.caller, &session.target),
         }
     }
 }
@@ -234,10 +240,14 @@ impl SessionName {
     /// The path of the session in the API, or of something below it.
     fn path(&self, below: &str) -> String {
         let (agent, session) = (encoded(&self.agent), encoded(&self.session));
-        let path = format!("/api/agents/{agent}/sessions/{session}{below}");
-        match &self.target.runtime {
-            Some(runtime) => format!("{path}?runtime={}", encoded(runtime)),
-            None => path,
+        let mut path = format!("/api/agents/{agent}/sessions/{session}{below}?");
+        for (member, value) in
+            [("context", &self.caller.context), ("runtime", &self.target.runtime)]
+        {
+            if let Some(value) = value {
+                path.push_str(&format!("&{member}={}", encoded(value)));
+            }
         }
+        path
     }
 }

@@ -1,5 +1,6 @@
 //! What a runtime can be asked about the sessions of its agents.
 
+use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::{ForkSessionParams, ListSessionsParams, SessionParams};
 
 /// A request about sessions. Runtimes of oxikit know these, and no others do; the
@@ -24,6 +25,15 @@ impl SessionRequest {
             Self::Get(_) => "getSession",
             Self::Delete(_) => "deleteSession",
             Self::Fork(_) => "forkSession",
+        }
+    }
+
+    /// Who asks.
+    pub(super) fn context(&self) -> Option<&JsonObject> {
+        match self {
+            Self::List(params) => params.context.as_ref(),
+            Self::Get(params) | Self::Delete(params) => params.context.as_ref(),
+            Self::Fork(params) => params.context.as_ref(),
         }
     }
 

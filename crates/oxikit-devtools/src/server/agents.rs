@@ -12,12 +12,14 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use oxikit_core::{Status, StatusCode};
 use oxikit_wire::rpc::ErrorData;
-use oxikit_wire::{ActionDescriptor, AgentDetails, AgentList, AgentSummary, SessionSnapshot};
+use oxikit_wire::{
+    ActionDescriptor, AgentDetails, AgentList, AgentSummary, JsonObject, SessionSnapshot,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::reply::{Answer, Failure, json as answer};
-use super::request::query;
+use super::request::{object, query};
 use super::shared::Shared;
 use crate::manager::{RunHandle, RunOutcome, RunSpec};
 pub(crate) use sessions::{abort, delete_session, fork, list_sessions, session};
@@ -63,17 +65,21 @@ pub(crate) async fn details(
 struct Agent {
     shared: Arc<Shared>,
     runtime: Option<String>,
+    /// Who talks to it, as for a run.
+    context: Option<JsonObject>,
     action: ActionDescriptor,
 }
 
 impl Agent {
-    /// The agent with this name, of the runtime that the query names.
+    /// The agent with this name, of the runtime that the query names, for the caller
+    /// whose context it has.
     async fn find(shared: Arc<Shared>, name: &str, uri: &Uri) -> Result<Self, Failure> {
         let runtime = query(uri, "runtime");
+        let context = query(uri, "context").map(|text| object(text.as_bytes())).transpose()?;
         let mut list = shared.runtimes.list_actions(runtime.as_deref()).await?;
         let action = list.actions.remove(&format!("{AGENTS}{name}"));
         let missing = || Status::not_found(format!("there is no agent `{name}`"));
-        Ok(Self { shared, runtime, action: action.ok_or_else(missing)? })
+        Ok(Self { shared, runtime, context, action: action.ok_or_else(missing)? })
     }
 
     fn name(&self) -> &str {
@@ -85,7 +91,10 @@ impl Agent {
     }
 
     /// A run with these parameters, on the agent's runtime.
-    fn spec(&self, params: &Value) -> RunSpec {
+    fn spec(&self, mut params: Value) -> RunSpec {
+        if let Some(context) = &self.context {
+            params["context"] = context.clone().into();
+        }
         let spec = RunSpec::new(params.to_string());
         match &self.runtime {
             Some(runtime) => spec.on(runtime),
@@ -112,7 +121,7 @@ impl Agent {
 
     async fn start_companion(&self, kind: &str, input: Value) -> Result<RunHandle, Status> {
         let key = format!("/{kind}/{}", self.name());
-        let spec = self.spec(&json!({"key": key, "input": input}));
+        let spec = self.spec(json!({"key": key, "input": input}));
         self.shared.runtimes.run(spec).await.map_err(told)
     }
 }

@@ -192,7 +192,7 @@ pub(crate) struct Page {
 impl Page {
     #[cfg(feature = "dev-tools")]
     pub(crate) fn new(params: ListSessionsParams) -> Result<Self, Status> {
-        let ListSessionsParams { agent: _, limit, continuation_token, status } = params;
+        let ListSessionsParams { limit, continuation_token, status, .. } = params;
         let limit = limit.map_or(Ok(DEFAULT_PAGE), |limit| page_size(limit.try_into().ok()))?;
         Ok(Self { limit, token: continuation_token, status })
     }

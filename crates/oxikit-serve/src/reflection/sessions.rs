@@ -1,6 +1,7 @@
 //! Sessions of agents for a manager, as the REST API for agents tells them.
 
 use oxikit_core::{ActionContext, Registry, Status};
+use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::{ForkSessionParams, ListSessionsParams, SessionParams};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -33,23 +34,26 @@ impl SessionRequest {
         })
     }
 
-    /// The answer. The sessions are those of nobody in particular, as without a login.
+    /// The answer. Without a context the sessions are those of callers without a login.
     pub(crate) async fn answer(self, registry: &Registry) -> Result<Box<RawValue>, Status> {
-        let find = |name: &str| Agent::in_registry(registry, name, ActionContext::default());
+        let find = |name: &str, context: Option<JsonObject>| {
+            let context = context.map(ActionContext::from).unwrap_or_default();
+            Agent::in_registry(registry, name, context)
+        };
         let answer = match self {
-            Self::List(asked) => {
-                let agent = find(&asked.agent)?;
+            Self::List(mut asked) => {
+                let agent = find(&asked.agent, asked.context.take())?;
                 to_raw_value(&agents_api::list(&agent, Page::new(asked)?).await?)
             }
-            Self::Get(SessionParams { agent, session_id }) => {
-                to_raw_value(&agents_api::details(&find(&agent)?, &session_id).await?)
+            Self::Get(SessionParams { agent, session_id, context }) => {
+                to_raw_value(&agents_api::details(&find(&agent, context)?, &session_id).await?)
             }
-            Self::Delete(SessionParams { agent, session_id }) => {
-                to_raw_value(&agents_api::delete(&find(&agent)?, &session_id).await?)
+            Self::Delete(SessionParams { agent, session_id, context }) => {
+                to_raw_value(&agents_api::delete(&find(&agent, context)?, &session_id).await?)
             }
-            Self::Fork(ForkSessionParams { agent, session_id, snapshot_id }) => {
-                let snapshot = snapshot_id.as_deref();
-                to_raw_value(&agents_api::fork(&find(&agent)?, &session_id, snapshot).await?)
+            Self::Fork(ForkSessionParams { agent, session_id, snapshot_id, context }) => {
+                let (agent, snapshot) = (find(&agent, context)?, snapshot_id.as_deref());
+                to_raw_value(&agents_api::fork(&agent, &session_id, snapshot).await?)
             }
         };
         Ok(answer?)

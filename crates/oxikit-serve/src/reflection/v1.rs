@@ -13,11 +13,16 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
+use oxikit_core::{ActionContext, Result, Status};
 use oxikit_telemetry::GenkitExporter;
+use oxikit_wire::JsonObject;
+use oxikit_wire::rpc::CONTEXT_HEADER;
+use percent_encoding::percent_decode_str;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::runs::Runs;
+use crate::auth::{RequestInfo, context_from};
 use crate::limits::Limits;
 use crate::listen::{Ending, listen};
 use crate::server::Server;
@@ -105,6 +110,7 @@ impl Listening {
 
 fn router(reflection: Reflection) -> Router {
     let agents = Server::new(reflection.runs.registry())
+        .auth(context_from(caller))
         .limits(reflection.limits.as_ref().clone())
         .agents_routes(reflection.ending.clone());
     Router::new()
@@ -118,6 +124,15 @@ fn router(reflection: Reflection) -> Router {
         .route("/api/cancelAction", post(manage::cancel_action))
         .with_state(reflection)
         .merge(agents)
+}
+
+/// Whom the tools ask for. The door has let them in: they may be anybody.
+fn caller(request: RequestInfo<'_>) -> Result<ActionContext> {
+    let Some(context) = request.header(CONTEXT_HEADER) else { return Ok(Default::default()) };
+    let refuse = || Status::invalid_argument(format!("`{CONTEXT_HEADER}` is no JSON object"));
+    let text = percent_decode_str(context).decode_utf8().map_err(|_| refuse())?;
+    let context: JsonObject = serde_json::from_str(&text).map_err(|_| refuse())?;
+    Ok(context.into())
 }
 
 async fn first_free(host: &str) -> io::Result<TcpListener> {

@@ -61,7 +61,9 @@ fn what_managers_ask_of_sessions() {
         r#"{"agent":"a","limit":7,"continuationToken":"t","status":"active"}"#,
     );
     check_wire::<SessionParams>(r#"{"agent":"a","sessionId":"s"}"#);
-    check_wire::<ForkSessionParams>(r#"{"agent":"a","sessionId":"s","snapshotId":"p"}"#);
+    check_wire::<ForkSessionParams>(
+        r#"{"agent":"a","sessionId":"s","snapshotId":"p","context":{"auth":{"uid":"7"}}}"#,
+    );
     check_refuses::<ListSessionsParams>(r#"{"agent":"a","status":"gone"}"#);
     check_refuses::<SessionParams>(r#"{"agent":"a"}"#);
 }

@@ -100,7 +100,7 @@ async fn chat(desk: Arc<Desk>, args: ChatTurn) -> Answer {
 async fn take_turn(desk: &Desk, args: ChatTurn) -> Answer {
     let name = args.agent_name;
     let target = Target { runtime: args.runtime_id };
-    let agent = Arc::new(ManagedAgent { client: desk.client()?, target, name });
+    let agent = Arc::new(ManagedAgent { client: desk.client()?, target, name, context: None });
     let kept = args.session_id.as_deref().and_then(|session| desk.conversations.get(session));
     let (mut chat, reply) = match (args.message, args.answers, args.session_id) {
         (Some(message), None, session) => {

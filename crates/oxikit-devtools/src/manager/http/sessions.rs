@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::SessionActivity;
-use oxikit_wire::rpc::{ErrorData, ForkSessionParams, ListSessionsParams, SessionParams};
+use oxikit_wire::rpc::{CONTEXT_HEADER, ErrorData, ForkSessionParams, ListSessionsParams};
 use reqwest::{Method, RequestBuilder};
 use serde::Deserialize;
 use serde_json::json;
@@ -22,7 +22,11 @@ struct ApiError {
 
 impl HttpPeer {
     pub(crate) async fn ask_sessions(&self, request: &SessionRequest) -> Result<Bytes, ErrorData> {
-        let asked = self.session_call(request).timeout(self.options.call_time);
+        let mut asked = self.session_call(request).timeout(self.options.call_time);
+        if let Some(context) = request.context() {
+            let context = serde_json::to_string(context).unwrap_or_default();
+            asked = asked.header(CONTEXT_HEADER, encoded(&context).to_string());
+        }
         let answer = asked.send().await.map_err(|error| self.unreachable(&error))?;
         let status = answer.status();
         if status.is_success() {
@@ -35,25 +39,26 @@ impl HttpPeer {
     fn session_call(&self, request: &SessionRequest) -> RequestBuilder {
         match request {
             SessionRequest::List(params) => self.client.get(self.url(&list_path(params))),
-            SessionRequest::Get(session) => self.client.get(self.url(&path(session))),
-            SessionRequest::Delete(session) => {
-                self.client.request(Method::DELETE, self.url(&path(session)))
+            SessionRequest::Get(session) => {
+                self.client.get(self.url(&path(&session.agent, &session.session_id)))
             }
-            SessionRequest::Fork(ForkSessionParams { agent, session_id, snapshot_id }) => {
-                let session =
-                    SessionParams { agent: agent.clone(), session_id: session_id.clone() };
+            SessionRequest::Delete(session) => {
+                let path = path(&session.agent, &session.session_id);
+                self.client.request(Method::DELETE, self.url(&path))
+            }
+            SessionRequest::Fork(ForkSessionParams { agent, session_id, snapshot_id, .. }) => {
                 let body = match snapshot_id {
                     Some(snapshot) => json!({ "snapshotId": snapshot }),
                     None => json!({}),
                 };
-                self.post(&format!("{}/fork", path(&session)), body.to_string())
+                self.post(&format!("{}/fork", path(agent, session_id)), body.to_string())
             }
         }
     }
 }
 
 fn list_path(params: &ListSessionsParams) -> String {
-    let ListSessionsParams { agent, limit, continuation_token, status } = params;
+    let ListSessionsParams { agent, limit, continuation_token, status, .. } = params;
     let mut path = format!("agents/{}/sessions?", encoded(agent));
     if let Some(limit) = limit {
         path.push_str(&format!("&limit={limit}"));
@@ -69,7 +74,7 @@ fn list_path(params: &ListSessionsParams) -> String {
     path
 }
 
-fn path(SessionParams { agent, session_id }: &SessionParams) -> String {
+fn path(agent: &str, session_id: &str) -> String {
     format!("agents/{}/sessions/{}", encoded(agent), encoded(session_id))
 }
 

@@ -26,7 +26,7 @@ pub(crate) async fn list_sessions(
     uri: Uri,
 ) -> Answer {
     let agent = Agent::find(shared, &name, &uri).await?;
-    let asked = page(name, &uri)?;
+    let asked = page(&agent, &uri)?;
     match agent.ask(SessionRequest::List(asked.clone())).await? {
         Some(list) => Ok(json_response(HttpStatus::OK, list)),
         None => answer(&observed::list(&agent, asked).await?),
@@ -40,7 +40,7 @@ pub(crate) async fn session(
     uri: Uri,
 ) -> Answer {
     let agent = Agent::find(shared, &name, &uri).await?;
-    let asked = SessionParams { agent: name, session_id: session.clone() };
+    let asked = agent.named(session.clone());
     match agent.ask(SessionRequest::Get(asked)).await? {
         Some(details) => Ok(json_response(HttpStatus::OK, details)),
         None => answer(&observed::details(&agent, session).await?),
@@ -54,7 +54,7 @@ pub(crate) async fn delete_session(
     uri: Uri,
 ) -> Answer {
     let agent = Agent::find(shared, &name, &uri).await?;
-    let asked = SessionParams { agent: name, session_id };
+    let asked = agent.named(session_id);
     match agent.ask(SessionRequest::Delete(asked)).await? {
         Some(deleted) => Ok(json_response(HttpStatus::OK, deleted)),
         None => Err(agent.cannot("delete a session", "delete it where its store keeps it").into()),
@@ -77,7 +77,8 @@ pub(crate) async fn fork(
              `oxikit agent chat {name} --snapshot <id>`"
         ),
     };
-    let asked = ForkSessionParams { agent: name, session_id, snapshot_id };
+    let context = agent.context.clone();
+    let asked = ForkSessionParams { agent: name, session_id, snapshot_id, context };
     match agent.ask(SessionRequest::Fork(asked)).await? {
         Some(forked) => Ok(json_response(HttpStatus::OK, forked)),
         None => Err(agent.cannot("fork a session", &instead).into()),
@@ -115,6 +116,11 @@ impl Agent {
         }
     }
 
+    fn named(&self, session_id: String) -> SessionParams {
+        let (agent, context) = (self.name().to_owned(), self.context.clone());
+        SessionParams { agent, session_id, context }
+    }
+
     fn check_store(&self) -> Result<(), Status> {
         if self.has_store() {
             return Ok(());
@@ -133,7 +139,7 @@ impl Agent {
     }
 }
 
-fn page(agent: String, uri: &Uri) -> Result<ListSessionsParams, Status> {
+fn page(agent: &Agent, uri: &Uri) -> Result<ListSessionsParams, Status> {
     let limit = query(uri, "limit").map(|limit| {
         let limit = limit.parse().ok().filter(|limit| (1..=200).contains(limit));
         limit.ok_or_else(|| Status::invalid_argument("`limit` is a number from 1 to 200"))
@@ -145,7 +151,13 @@ fn page(agent: String, uri: &Uri) -> Result<ListSessionsParams, Status> {
         Some(_) => return Err(Status::invalid_argument("`status` is `active` or `completed`")),
     };
     let continuation_token = query(uri, "continuationToken");
-    Ok(ListSessionsParams { agent, limit: limit.transpose()?, continuation_token, status })
+    Ok(ListSessionsParams {
+        agent: agent.name().to_owned(),
+        limit: limit.transpose()?,
+        continuation_token,
+        status,
+        context: agent.context.clone(),
+    })
 }
 
 /// The body of a fork; an empty one begins at the end.

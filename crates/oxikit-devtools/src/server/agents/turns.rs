@@ -42,7 +42,7 @@ pub(crate) async fn execute(
     if let Some(labels) = labels {
         params["telemetryLabels"] = labels.into();
     }
-    let spec = agent.spec(&params);
+    let spec = agent.spec(params);
     match session_id {
         Some(session_id) => {
             let mut run = agent.shared.runtimes.run(spec.streaming()).await?;

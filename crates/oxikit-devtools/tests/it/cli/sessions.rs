@@ -90,6 +90,13 @@ fn sessions_are_listed_forked_and_deleted_also_after_a_restart() {
         assert!(gone.stderr.contains("there is no"), "{gone:?}");
         assert!(gone.stderr.contains("lists th"), "{gone:?}");
     }
+    let ada = r#"--context={"auth":{"uid":"ada"}}"#;
+    assert_eq!(demo.run(&["agent", "chat", "teashop", "Hi.", "--session=mine", ada]).code, 0);
+    let list = demo.run(&["session", "list", "teashop", ada, "--json"]).json();
+    assert_eq!(ids(&list), ["mine"]);
+    assert_eq!(demo.run(&["session", "show", "teashop", "mine", ada]).code, 0);
+    assert_eq!(demo.run(&["session", "show", "teashop", "mine"]).code, 1);
+    assert_eq!(demo.run(&["session", "list", "teashop", "--context=7"]).code, 2);
     assert_eq!(demo.run(&["session", "list", "teashop", "--runtime=x"]).code, 3);
     assert_eq!(demo.run(&["session", "list", "teashop", "--limit=0"]).code, 1);
     assert_eq!(demo.run(&["session", "fork", "teashop"]).code, 2);

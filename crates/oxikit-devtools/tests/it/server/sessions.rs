@@ -94,8 +94,23 @@ async fn an_application_of_oxikit_has_all_of_it(is_v1: bool) {
     let copy = format!("{root}/sessions/{}", forked["sessionId"].as_str().unwrap());
     assert_eq!(kit.get(&copy).await.1["threads"]["main"].as_array().unwrap().len(), 4);
 
+    // A caller who has logged in has sessions of their own.
+    let ada = "context=%7B%22auth%22%3A%7B%22uid%22%3A%22Ad%C3%A1%22%7D%7D";
+    let body = json!({"input": "hi", "init": {"sessionId": "mine"}});
+    let (_, said) = kit.post(&format!("{root}/execute?{ada}"), body).await;
+    assert_eq!(said["result"]["messages"].as_array().unwrap().len(), 2, "{said}");
+    let (_, list) = kit.get(&format!("{root}/sessions?{ada}")).await;
+    assert_eq!(list["sessions"].as_array().unwrap().len(), 1, "{list}");
+    let mine = format!("{root}/sessions/mine");
+    assert_eq!(kit.get(&format!("{mine}?{ada}")).await.0, 200);
+    assert_eq!(kit.post(&format!("{mine}/fork?{ada}"), json!({})).await.0, 200);
+    assert_eq!(kit.get(&mine).await.0, 404);
+    assert_eq!(kit.delete(&mine).await.0, 404);
+    assert_eq!(kit.delete(&format!("{mine}?{ada}")).await.0, 200);
+
     for (path, status, code) in [
-        (&*format!("{root}/sessions?limit=0"), 400, "INVALID_ARGUMENT"),
+        (&*format!("{root}/sessions?context=7"), 400, "INVALID_ARGUMENT"),
+        (&format!("{root}/sessions?limit=0"), 400, "INVALID_ARGUMENT"),
         (&format!("{root}/sessions?status=x"), 400, "INVALID_ARGUMENT"),
         (&format!("{root}/sessions?continuationToken=x"), 400, "INVALID_ARGUMENT"),
         ("/api/agents/free/sessions", 400, "FAILED_PRECONDITION"),

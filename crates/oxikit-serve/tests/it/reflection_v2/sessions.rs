@@ -61,6 +61,10 @@ async fn sessions_are_listed_shown_forked_and_deleted() {
     assert_eq!(shown["result"]["threads"]["main"].as_array().unwrap().len(), 2, "{shown}");
     let forked = ask(&mut socket, "forkSession", session.clone()).await;
     assert_eq!(forked["result"]["parentSnapshotId"], first, "{forked}");
+    // Callers who have logged in have sessions of their own.
+    let ada = json!({"agent": "kept", "sessionId": "s", "context": {"auth": {"uid": "ada"}}});
+    let none = ask(&mut socket, "getSession", ada).await;
+    assert_eq!(none["error"]["data"]["code"], 5, "{none}");
     let gone = ask(&mut socket, "deleteSession", session.clone()).await;
     assert_eq!(gone["result"], json!({"success": true, "sessionId": "s"}));
     let copy = json!({"agent": "kept", "sessionId": forked["result"]["sessionId"]});
