@@ -12,6 +12,7 @@ mod post;
 mod query;
 mod read;
 mod sessions;
+mod torn;
 mod upkeep;
 mod usage;
 mod words;

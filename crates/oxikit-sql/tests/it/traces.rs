@@ -10,6 +10,7 @@ mod query;
 mod recordings;
 mod sessions;
 mod speed;
+mod torn;
 mod words;
 
 use std::path::PathBuf;

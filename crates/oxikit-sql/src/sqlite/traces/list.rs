@@ -12,6 +12,7 @@ use super::ingest::PLACE_BITS;
 use super::members::{Cut, Members, cut};
 use super::post::SESSION;
 use super::query::{TracePage, TraceQuery, TraceStatus, TraceSummary};
+use super::torn::{TORN_NAME, span_text, text};
 use super::{TokenUsage, words};
 
 /// A page has so many traces at most, whatever was asked for.
@@ -119,7 +120,7 @@ impl Question {
                 page.next = last.map(token);
                 break;
             }
-            page.traces.push(read(row)?);
+            page.traces.push(read(row).unwrap_or_else(|_| read_torn(row)));
             last = Some(number);
         }
         Ok(page)
@@ -185,10 +186,11 @@ pub(super) fn summary(connection: &Connection, id: &str) -> Outcome<Option<Trace
         format!("SELECT {COLUMNS} FROM traces t JOIN spans s ON s.number = t.head WHERE t.id = ?1");
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query([id])?;
-    Ok(rows.next()?.map(read).transpose()?)
+    Ok(rows.next()?.map(|row| read(row).unwrap_or_else(|_| read_torn(row))))
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<TraceSummary> {
+    let root_id: String = row.get(14)?;
     Ok(TraceSummary {
         trace_id: row.get(1)?,
         name: row.get(2)?,
@@ -209,9 +211,28 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TraceSummary> {
             total_tokens: row.get(12)?,
             cost: row.get(13)?,
         },
-        root_id: row.get(14)?,
-        root: short(row.get_ref(15)?.as_str()?),
+        root: short(&span_text(row, 15, &root_id)),
+        root_id,
     })
+}
+
+/// What can be said of a trace whose row is torn.
+fn read_torn(row: &Row<'_>) -> TraceSummary {
+    let root_id = text(row, 14).into_owned();
+    TraceSummary {
+        trace_id: text(row, 1).into_owned(),
+        name: TORN_NAME.to_owned(),
+        kind: None,
+        start: row.get(4).unwrap_or_default(),
+        end: row.get(5).unwrap_or_default(),
+        status: TraceStatus::Error,
+        session_id: None,
+        spans: row.get(8).unwrap_or_default(),
+        dropped_spans: row.get(9).unwrap_or_default(),
+        usage: TokenUsage::default(),
+        root: short(&span_text(row, 15, &root_id)),
+        root_id,
+    }
 }
 
 #[derive(serde::Deserialize)]

@@ -7,14 +7,15 @@ use super::super::failure::Outcome;
 use super::super::readers::at_once;
 use super::ingest::{PLACE_BITS, usage_at};
 use super::query::StoredSpan;
+use super::torn::{span_text, text};
 
 /// The JSON of a trace, put together of the texts of its spans.
 pub(super) fn trace(connection: &Connection, id: &str) -> Outcome<Option<String>> {
     at_once(connection, || {
         let sql = "SELECT number, name, start, end FROM traces WHERE id = ?1";
         let read = |row: &Row<'_>| {
-            let name: String = row.get(1)?;
-            Ok((row.get::<_, i64>(0)?, opening(id, &name, row.get(2)?, row.get(3)?)))
+            let (start, end) = (row.get(2).unwrap_or_default(), row.get(3).unwrap_or_default());
+            Ok((row.get::<_, i64>(0)?, opening(id, &text(row, 1), start, end)))
         };
         let found = connection.prepare_cached(sql)?.query_row([id], read).optional()?;
         let Some((number, mut json)) = found else { return Ok(None) };
@@ -22,12 +23,8 @@ pub(super) fn trace(connection: &Connection, id: &str) -> Outcome<Option<String>
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query(numbers(number))?;
         while let Some(row) = rows.next()? {
-            let (id, span) = (row.get_ref(0)?.as_str(), row.get_ref(1)?.as_str());
-            push_span(
-                &mut json,
-                id.map_err(rusqlite::Error::from)?,
-                span.map_err(rusqlite::Error::from)?,
-            );
+            let id = text(row, 0);
+            push_span(&mut json, &id, &span_text(row, 1, &id));
         }
         json.push_str("}}");
         Ok(Some(json))
@@ -51,7 +48,9 @@ pub(super) fn spans(connection: &Connection, trace: &str) -> Outcome<Vec<StoredS
 }
 
 fn stored_span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
-    Ok(StoredSpan { span_id: row.get(0)?, json: row.get(1)?, usage: usage_at(row, 2)? })
+    let span_id = text(row, 0).into_owned();
+    let json = span_text(row, 1, &span_id).into_owned();
+    Ok(StoredSpan { span_id, json, usage: usage_at(row, 2)? })
 }
 
 /// The numbers of the spans of a trace, from and to.
