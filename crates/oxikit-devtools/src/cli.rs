@@ -20,6 +20,7 @@ mod failure;
 mod flow;
 mod genkit_names;
 mod keyboard;
+mod limits;
 mod mcp;
 mod output;
 mod run;

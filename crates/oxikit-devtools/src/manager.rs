@@ -16,6 +16,7 @@ mod failure;
 pub(crate) mod gate;
 mod http;
 mod incoming;
+mod line;
 mod listing;
 mod mailbox;
 mod options;
@@ -27,6 +28,7 @@ mod socket;
 mod spec;
 mod target;
 mod token;
+mod unfinished;
 
 pub use listing::{ActionList, SkippedAction};
 pub use options::ManagerOptions;

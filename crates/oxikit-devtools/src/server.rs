@@ -9,6 +9,7 @@ mod api;
 mod app;
 mod bridge;
 mod files;
+mod former;
 mod gate;
 mod listen;
 mod official;
@@ -33,6 +34,7 @@ use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
 use crate::telemetry::telemetry_routes;
 pub use app::{AppControl, AppState, AppStatus};
 pub use files::ManagerFile;
+use former::{Former, FormerDoor};
 use gate::Gate;
 use listen::{Bound, Door, bind};
 pub use options::{DevServerOptions, PortChoice};
@@ -82,12 +84,15 @@ impl DevServer {
     /// If a port is not free, or the data folder cannot be used; the text says which.
     pub async fn start(options: DevServerOptions) -> io::Result<Self> {
         let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let api = bind("API", options.host, &options.api_port).await?;
-        let reflection = bind("reflection", loopback, &options.reflection_port).await?;
-        let telemetry = bind("telemetry", loopback, &options.telemetry_port).await?;
-        let tokens = Tokens::random();
-        let urls = tokens.urls(&api, &reflection, &telemetry);
         let data_dir = options.data_dir();
+        let former = Former::find(&data_dir);
+        let port_of = |door: &Option<FormerDoor>| door.as_ref().map(|door| door.port);
+        let (reflection, telemetry) = (port_of(&former.reflection), port_of(&former.telemetry));
+        let api = bind("API", options.host, &options.api_port, None).await?;
+        let reflection = bind("reflection", loopback, &options.reflection_port, reflection).await?;
+        let telemetry = bind("telemetry", loopback, &options.telemetry_port, telemetry).await?;
+        let tokens = Tokens::new(former);
+        let urls = tokens.urls(&api, &reflection, &telemetry);
         files::make_data_dir(&data_dir)?;
         let traces = files::open_traces(&data_dir, options.traces.clone())?;
         let runtimes = Runtimes::new(manager_options(&options, &reflection, &urls));
@@ -184,8 +189,11 @@ struct Tokens {
 }
 
 impl Tokens {
-    fn random() -> Self {
-        Self { api: Token::random(), reflection: Token::random(), telemetry: Token::random() }
+    /// New ones, but for the doors that others still dial.
+    fn new(former: Former) -> Self {
+        let Former { reflection, telemetry } = former;
+        let (reflection, telemetry) = (FormerDoor::token(reflection), FormerDoor::token(telemetry));
+        Self { api: Token::random(), reflection, telemetry }
     }
 
     fn urls(&self, api: &Bound, reflection: &Bound, telemetry: &Bound) -> Urls {
@@ -200,7 +208,9 @@ impl Tokens {
 }
 
 fn manager_options(options: &DevServerOptions, reflection: &Bound, urls: &Urls) -> ManagerOptions {
-    let manager = ManagerOptions::default()
+    let manager = options
+        .manager
+        .clone()
         .with_telemetry_url(&urls.telemetry)
         .with_socket_url(reflection.url("ws"));
     match options.project_name() {

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::limits::Limits;
 use crate::project::DATA_DIR;
 use crate::server::{DevServerOptions, PortChoice};
 pub(super) use origin::{Origin, Setting};
@@ -80,6 +81,7 @@ struct SettingFile {
     max_days: Option<u32>,
     prices: Option<HashMap<String, ModelPrice>>,
     command: Option<Vec<String>>,
+    limits: Option<Limits>,
 }
 
 /// All settings. A port of `None` is the first free one of its range.
@@ -99,6 +101,7 @@ pub(super) struct Settings {
     /// What models cost.
     pub(super) prices: Setting<HashMap<String, ModelPrice>>,
     pub(super) command: Setting<Option<Vec<String>>>,
+    pub(super) limits: Setting<Limits>,
 }
 
 impl Settings {
@@ -149,6 +152,7 @@ impl Settings {
             max_days: pick(flags.max_days, env.read("OXIKIT_MAX_DAYS")?, file.max_days, days),
             prices: pick(None, None, file.prices, HashMap::new()),
             command: pick(None, None, file.command.map(Some), None),
+            limits: pick(None, None, file.limits, Limits::default()),
         })
     }
 
@@ -171,6 +175,7 @@ impl Settings {
         options.traces.max_traces = self.max_traces.value;
         options.traces.max_age = DAY * self.max_days.value;
         options.traces.prices.clone_from(&self.prices.value);
+        self.limits.value.set(&mut options.manager);
         options
     }
 
@@ -190,6 +195,7 @@ impl Settings {
             ("max_days", json!(self.max_days.value), self.max_days.origin),
             ("prices", json!(self.prices.value), self.prices.origin),
             ("command", json!(self.command.value), self.command.origin),
+            ("limits", json!(self.limits.value), self.limits.origin),
         ]
     }
 }
@@ -216,6 +222,7 @@ fn read_file(path: &Path) -> Result<SettingFile, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manager::ManagerOptions;
 
     fn resolve(
         flags: &SettingArgs,
@@ -244,6 +251,16 @@ mod tests {
         assert_eq!(port(None, &env, file), (Some(2), Origin::Variable("OXIKIT_PORT")));
         assert_eq!(port(None, &[], file), (Some(3), Origin::File));
         assert_eq!(port(None, &[], ""), (None, Origin::Default));
+    }
+
+    #[test]
+    fn a_project_may_have_limits_of_its_own() {
+        let flags = SettingArgs::default();
+        let settings = resolve(&flags, &[], "limits = { sockets = 7, ping_ms = 20 }").unwrap();
+        let (set, usual) = (settings.server_options(".".into()).manager, ManagerOptions::default());
+        assert_eq!((set.max_sockets, set.ping), (7, Duration::from_millis(20)));
+        assert_eq!(set.no_pong, usual.no_pong);
+        assert!(resolve(&flags, &[], "limits = { socket = 7 }").unwrap_err().contains("socket"));
     }
 
     #[test]

@@ -8,33 +8,30 @@
 //!
 //! [`ManagerOptions::reader_time`]: super::ManagerOptions::reader_time
 
+mod dispatch;
+mod pulse;
+mod registration;
+
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use oxikit_core::StatusCode;
-use oxikit_wire::rpc::{
-    ConfigureParams, RegisterParams, RpcError, RpcMessage, RuntimeMessage, rpc_code,
-};
-use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use super::Runtimes;
-use super::failure::{failure, from_rpc, refusal};
-use super::incoming::{echoed, object, request_of, trace_of};
-use super::peer::{Answer, Line, LineEnd, Order, Peer};
+use super::failure::failure;
+use super::line::{Line, LineEnd, Order};
+use super::peer::Peer;
 use super::run::Run;
-use super::runtimes::Claim;
 use super::socket::{Batch, Ending, Socket};
+use dispatch::Next;
+use pulse::Pulse;
 
 /// Requests that are written at once.
 const WRITTEN_AT_ONCE: usize = 32;
-
-/// What one connection may do wrong before the log says no more of it.
-const MAX_REFUSALS_LOGGED: u64 = 3;
 
 /// A socket, and who is at its other end.
 pub(crate) struct Connection {
@@ -43,20 +40,12 @@ pub(crate) struct Connection {
     line: Line,
     line_end: LineEnd,
     peer: Option<Arc<Peer>>,
+    /// By when somebody must have registered.
+    register_by: Instant,
     pulse: Pulse,
     full: Option<Full>,
     unreadable: u64,
     refused: u64,
-}
-
-/// When the runtime was heard of, and when it is asked next.
-struct Pulse {
-    last_heard: Instant,
-    next_ping: Instant,
-    /// By when it must be heard of, or it is shown as silent.
-    answer_by: Option<Instant>,
-    is_silent: bool,
-    probes: Vec<oneshot::Sender<()>>,
 }
 
 /// A chunk that has no room. The socket is not read meanwhile.
@@ -67,26 +56,24 @@ struct Full {
     until: Instant,
 }
 
-/// What is to be done with a message before the next one.
-enum Next {
-    Go,
-    Wait(Full),
-    Register(Utf8Bytes),
-}
-
 impl Connection {
     pub(crate) fn new(runtimes: Runtimes, socket: Socket) -> Self {
         let (line, line_end) = Line::new(runtimes.next_connection());
-        let now = Instant::now();
-        let pulse = Pulse {
-            last_heard: now,
-            next_ping: now + runtimes.options().ping,
-            answer_by: None,
-            is_silent: false,
-            probes: Vec::new(),
-        };
+        let options = runtimes.options();
+        let (pulse, register_by) = (Pulse::new(options), Instant::now() + options.register_time);
         let (peer, full, unreadable, refused) = (None, None, 0, 0);
-        Self { runtimes, socket, line, line_end, peer, pulse, full, unreadable, refused }
+        Self {
+            runtimes,
+            socket,
+            line,
+            line_end,
+            peer,
+            register_by,
+            pulse,
+            full,
+            unreadable,
+            refused,
+        }
     }
 
     /// Serves it to its end.
@@ -154,88 +141,6 @@ impl Connection {
         }
     }
 
-    fn dispatch(&mut self, message: Utf8Bytes) -> Next {
-        let Ok(parsed) = object::<RuntimeMessage<'_>>(&message) else {
-            return self.dispatch_odd(message);
-        };
-        let Some(method) = parsed.method.as_deref() else {
-            self.answered(&message, &parsed);
-            return Next::Go;
-        };
-        let notice = parsed.params.as_ref();
-        let request = notice.and_then(|notice| request_of(notice.request_id));
-        match method {
-            "streamChunk" => {
-                let chunk = notice.and_then(|notice| notice.chunk);
-                return self.chunk(&message, request, chunk);
-            }
-            "runActionState" => {
-                let trace_id = notice.and_then(|notice| notice.state).and_then(trace_of);
-                if let (Some(peer), Some(request), Some(trace_id)) = (&self.peer, request, trace_id)
-                {
-                    peer.run_started(request, &trace_id);
-                }
-            }
-            "register" => return Next::Register(message),
-            method => self.refuse_method(parsed.id, method),
-        }
-        Next::Go
-    }
-
-    /// A message whose parameters are of another form. It is answered if it is a
-    /// request, and counted if it is nothing.
-    fn dispatch_odd(&mut self, message: Utf8Bytes) -> Next {
-        let Ok(parsed) = object::<RpcMessage<'_>>(&message) else {
-            self.unreadable += 1;
-            if self.unreadable == 1 {
-                tracing::warn!("a runtime sent what is no message; further ones are counted");
-            }
-            return Next::Go;
-        };
-        match parsed.method.as_deref() {
-            Some("register") => return Next::Register(message),
-            Some(method) => self.refuse_method(parsed.id, method),
-            None => {}
-        }
-        Next::Go
-    }
-
-    fn refuse_method(&mut self, id: Option<&RawValue>, method: &str) {
-        let method: String = method.chars().take(64).collect();
-        let message = format!("Method not found: {method}");
-        self.reply(id, Err(refusal(rpc_code::METHOD_NOT_FOUND, message)));
-    }
-
-    /// Only what this runtime was asked can be answered here.
-    fn answered(&self, message: &Utf8Bytes, parsed: &RuntimeMessage<'_>) {
-        let (Some(peer), Some(request)) = (&self.peer, request_of(parsed.id)) else { return };
-        let frame = AsRef::<Bytes>::as_ref(message);
-        let answer = match (parsed.error, parsed.result) {
-            (Some(error), _) => Err(from_rpc(error)),
-            (None, Some(result)) => Ok(Answer { frame, result }),
-            (None, None) => Err(failure(
-                StatusCode::Internal,
-                "the runtime answered with neither a result nor an error",
-            )),
-        };
-        peer.answered(request, answer);
-    }
-
-    fn chunk(&self, message: &Utf8Bytes, request: Option<u128>, chunk: Option<&RawValue>) -> Next {
-        let (Some(peer), Some(request), Some(chunk)) = (&self.peer, request, chunk) else {
-            return Next::Go;
-        };
-        let Some(run) = peer.run(request) else { return Next::Go };
-        let chunk = AsRef::<Bytes>::as_ref(message).slice_ref(chunk.get().as_bytes());
-        match run.mailbox.offer(chunk) {
-            Ok(()) => Next::Go,
-            Err(chunk) => {
-                let until = Instant::now() + self.runtimes.options().reader_time;
-                Next::Wait(Full { run, request, chunk, until })
-            }
-        }
-    }
-
     /// There is room again.
     fn go_on(&mut self) {
         let Some(full) = self.full.take() else { return };
@@ -244,68 +149,6 @@ impl Connection {
         }
         // What was not read meanwhile is no sign that the runtime is gone.
         self.heard();
-    }
-
-    async fn register(&mut self, message: Utf8Bytes) {
-        let Ok(parsed) = object::<RpcMessage<'_>>(&message) else { return };
-        let params = parsed.params.map_or("null", RawValue::get);
-        let answer = match object::<RegisterParams>(params) {
-            Ok(params) => self.enter(&params).await,
-            Err(error) => {
-                Err(format!("register needs an `id` as text and a `pid` as a number: {error}"))
-            }
-        };
-        if let Err(reason) = &answer {
-            self.refused += 1;
-            if self.refused <= MAX_REFUSALS_LOGGED {
-                tracing::warn!(%reason, "a runtime could not register");
-            }
-        }
-        let answer = answer.map_err(|reason| refusal(rpc_code::INVALID_PARAMS, reason));
-        self.reply(parsed.id, answer);
-    }
-
-    /// Gives the connection its id, unless its owner is alive. An error says why
-    /// not.
-    async fn enter(&mut self, params: &RegisterParams) -> Result<ConfigureParams, String> {
-        if params.id.is_empty() || params.id.len() > 256 {
-            return Err("the `id` of a runtime must have 1 to 256 bytes".to_owned());
-        }
-        if let Some(peer) = self.peer.as_ref().filter(|peer| peer.id != params.id) {
-            return Err(format!(
-                "this connection is the runtime `{}`: open another one for `{}`",
-                peer.id, params.id
-            ));
-        }
-        loop {
-            match self.runtimes.claim(params, &self.line) {
-                Claim::Granted(peer) => {
-                    self.peer = Some(peer);
-                    return Ok(self.runtimes.configuration());
-                }
-                Claim::Taken(owner) => {
-                    if owner.answers(self.runtimes.options().probe).await {
-                        return Err(format!(
-                            "the id `{}` is in use by another connection: end that runtime, or \
-                             set another `GENKIT_RUNTIME_ID`",
-                            params.id
-                        ));
-                    }
-                    self.runtimes.evict(&params.id, &owner);
-                }
-            }
-        }
-    }
-
-    fn reply(&mut self, id: Option<&RawValue>, answer: Result<ConfigureParams, RpcError>) {
-        let Some(id) = id.map(echoed) else { return };
-        let (member, body) = match answer {
-            Ok(result) => ("result", serde_json::to_string(&result)),
-            Err(error) => ("error", serde_json::to_string(&error)),
-        };
-        let body = body.unwrap_or_default();
-        let text = format!(r#"{{"jsonrpc":"2.0","{member}":{body},"id":{id}}}"#);
-        self.socket.send(Message::text(text));
     }
 
     /// Writes a request and those behind it.
@@ -318,17 +161,8 @@ impl Connection {
             let Ok(request) = self.line_end.requests.try_recv() else { break };
             self.socket.send(Message::text(request));
         }
-        self.ask_for_life();
-    }
-
-    /// A runtime that has been quiet is pinged when it is asked something, so that
-    /// it is known soon whether anybody is there.
-    fn ask_for_life(&mut self) {
-        let probe = self.runtimes.options().probe;
-        let now = Instant::now();
-        if self.pulse.answer_by.is_none() && now - self.pulse.last_heard > probe {
+        if self.pulse.asks_for_life(self.runtimes.options()) {
             self.socket.send(Message::Ping(Bytes::new()));
-            self.pulse.answer_by = Some(now + probe);
         }
     }
 
@@ -342,7 +176,7 @@ impl Connection {
                 self.socket.send(Message::text(text));
             }
             Order::Probe(heard) => {
-                self.pulse.probes.push(heard);
+                self.pulse.tell(heard);
                 self.socket.send(Message::Ping(Bytes::new()));
             }
             Order::Configure(params) => {
@@ -355,12 +189,7 @@ impl Connection {
     }
 
     fn heard(&mut self) {
-        self.pulse.last_heard = Instant::now();
-        self.pulse.answer_by = None;
-        for probe in self.pulse.probes.drain(..) {
-            // Whoever asked may have left.
-            _ = probe.send(());
-        }
+        self.pulse.heard();
         self.show_silence(false);
     }
 
@@ -376,39 +205,42 @@ impl Connection {
 
     /// When there is something to be done without being asked.
     fn deadline(&self) -> Instant {
-        let partial =
-            self.socket.partial_since().map(|at| at + self.runtimes.options().message_time);
         let full = self.full.as_ref().map(|full| full.until);
-        let others = [partial.filter(|_| full.is_none()), full, self.pulse.answer_by];
+        let others = [
+            self.complete_by().filter(|_| full.is_none()),
+            full,
+            self.pulse.answer_by,
+            self.peer.is_none().then_some(self.register_by),
+        ];
         others.into_iter().flatten().fold(self.pulse.next_ping, Instant::min)
     }
 
+    /// By when the message that has begun must be complete.
+    fn complete_by(&self) -> Option<Instant> {
+        self.socket.partial_since().map(|at| at + self.runtimes.options().message_time)
+    }
+
     fn look_at_clock(&mut self) -> Option<Ending> {
-        let options = self.runtimes.options();
-        let (ping, no_pong, message_time) = (options.ping, options.no_pong, options.message_time);
         let now = Instant::now();
         if let Some(full) = self.full.take_if(|full| full.until <= now) {
             self.give_up(full);
         }
-        if self.full.is_none()
-            && self.socket.partial_since().is_some_and(|at| at + message_time <= now)
-        {
-            return Some(Ending::SentAway {
-                code: CloseCode::Protocol,
-                reason: "the message was not completed",
-            });
+        if self.full.is_none() && self.complete_by().is_some_and(|at| at <= now) {
+            return Some(ENDING_UNFINISHED);
         }
-        if self.pulse.answer_by.is_some_and(|at| at <= now) {
-            self.pulse.answer_by = None;
+        if self.peer.is_none() && self.register_by <= now {
+            return Some(ENDING_NOBODY);
+        }
+        // What was not read is no sign of silence.
+        if self.pulse.is_overdue(now) && self.full.is_none() {
             self.show_silence(true);
         }
         if self.pulse.next_ping <= now {
-            // A little early rather than one ping too late.
-            let is_gone = now - self.pulse.last_heard + ping / 4 >= no_pong;
-            if is_gone && self.full.is_none() {
+            let options = self.runtimes.options();
+            if self.full.is_none() && self.pulse.is_gone(now, options) {
                 return Some(ENDING_GONE);
             }
-            self.pulse.next_ping = now + ping;
+            self.pulse.pinged(now, options);
             self.socket.send(Message::Ping(Bytes::new()));
             if let Some(peer) = &self.peer {
                 peer.sweep();
@@ -430,6 +262,10 @@ impl Connection {
 
 const ENDING_GONE: Ending =
     Ending::SentAway { code: CloseCode::Away, reason: "no answer to pings" };
+const ENDING_UNFINISHED: Ending =
+    Ending::SentAway { code: CloseCode::Protocol, reason: "the message was not completed" };
+const ENDING_NOBODY: Ending =
+    Ending::SentAway { code: CloseCode::Policy, reason: "no runtime has registered in time" };
 const ENDING_SHUTDOWN: Ending =
     Ending::SentAway { code: CloseCode::Restart, reason: "the manager ends" };
 

@@ -19,8 +19,13 @@ pub struct ManagerOptions {
     pub max_pending: usize,
     /// The largest message of a runtime, and the longest line of a stream.
     pub max_message: usize,
+    /// What all sockets together may hold of incomplete messages, beyond 64 KiB each;
+    /// the one that grows beyond it is closed.
+    pub max_unfinished: usize,
     /// How long a message may be incomplete.
     pub message_time: Duration,
+    /// How long a socket may be open without a runtime.
+    pub register_time: Duration,
     /// How often a runtime is pinged.
     pub ping: Duration,
     /// A runtime that was not heard of for so long counts as gone.
@@ -53,7 +58,9 @@ impl Default for ManagerOptions {
             max_sockets: 1024,
             max_pending: 256,
             max_message: 32 << 20,
+            max_unfinished: 40 << 20,
             message_time: Duration::from_secs(30),
+            register_time: Duration::from_secs(30),
             ping: Duration::from_secs(15),
             no_pong: Duration::from_secs(30),
             probe: Duration::from_secs(1),

@@ -8,16 +8,15 @@ use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::rpc::ErrorData;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::failure::{failure, gone};
+use super::line::{Line, Order};
 use super::run::{Link, Run, RunHandle, Traces};
 use super::spec::RunSpec;
 
-/// Requests that wait to be written. Whoever asks more waits.
-const WAITING_REQUESTS: usize = 64;
 /// A run that nobody reads and that never named its trace is forgotten after this.
 const FORGET_AFTER: Duration = Duration::from_secs(30);
 
@@ -36,56 +35,6 @@ pub(crate) struct Peer {
 enum Pending {
     Run { run: Arc<Run>, abandoned: Option<Instant> },
     Call(oneshot::Sender<Result<Bytes, ErrorData>>),
-}
-
-/// The way to a connection.
-#[derive(Debug, Clone)]
-pub(crate) struct Line {
-    pub(crate) connection: u64,
-    requests: mpsc::Sender<String>,
-    orders: mpsc::UnboundedSender<Order>,
-}
-
-/// The other end of a [`Line`].
-#[derive(Debug)]
-pub(crate) struct LineEnd {
-    pub(crate) requests: mpsc::Receiver<String>,
-    pub(crate) orders: mpsc::UnboundedReceiver<Order>,
-}
-
-/// What must not wait behind requests. A run is cancelled once and a connection
-/// asks for another's life once, so the queue has a bound.
-#[derive(Debug)]
-pub(crate) enum Order {
-    /// Cancel the run with this trace; nobody waits for the answer.
-    Cancel(Arc<str>),
-    /// Ping the runtime, and tell when anything is heard of it.
-    Probe(oneshot::Sender<()>),
-    /// Tell the runtime its settings.
-    Configure(Arc<str>),
-    /// The runtime was given up.
-    Close,
-}
-
-impl Line {
-    pub(crate) fn new(connection: u64) -> (Self, LineEnd) {
-        let (requests, requests_end) = mpsc::channel(WAITING_REQUESTS);
-        let (orders, orders_end) = mpsc::unbounded_channel();
-        let end = LineEnd { requests: requests_end, orders: orders_end };
-        (Self { connection, requests, orders }, end)
-    }
-
-    pub(crate) fn order(&self, order: Order) {
-        // A connection that has ended needs no orders.
-        _ = self.orders.send(order);
-    }
-
-    /// Whether the runtime is heard of within this time.
-    pub(crate) async fn answers(&self, within: Duration) -> bool {
-        let (heard, answer) = oneshot::channel();
-        self.order(Order::Probe(heard));
-        matches!(tokio::time::timeout(within, answer).await, Ok(Ok(())))
-    }
 }
 
 impl Peer {
@@ -123,7 +72,7 @@ impl Peer {
         self.insert(request, Pending::Run { run: run.clone(), abandoned: None })?;
         // From here on the run ends when the caller goes away.
         let handle = RunHandle::new(run);
-        if line.requests.send(text).await.is_err() {
+        if line.request(text).await.is_err() {
             self.answered(request, Err(gone(&self.id)));
         }
         Ok(handle)
@@ -148,7 +97,7 @@ impl Peer {
         self.insert(request, Pending::Call(sender))?;
         let _guard = Forget { peer: self, request };
         let exchange = async {
-            line.requests.send(text).await.map_err(|_| gone(&self.id))?;
+            line.request(text).await.map_err(|_| gone(&self.id))?;
             answer.await.unwrap_or_else(|_| Err(gone(&self.id)))
         };
         tokio::time::timeout(within, exchange).await.unwrap_or_else(|_| {
@@ -177,7 +126,7 @@ impl Peer {
 
     async fn notify(&self, text: String) -> Result<(), ErrorData> {
         let line = self.line().ok_or_else(|| gone(&self.id))?;
-        line.requests.send(text).await.map_err(|_| gone(&self.id))
+        line.request(text).await.map_err(|_| gone(&self.id))
     }
 
     /// Nobody waits for this run any more. Without its trace it cannot be
@@ -221,7 +170,7 @@ impl Peer {
         }
     }
 
-    /// A request was answered. `make` is asked what a run ends with.
+    /// A request was answered.
     pub(crate) fn answered(&self, request: u128, answer: Result<Answer<'_>, ErrorData>) -> bool {
         let Some(pending) = lock(&self.pending).remove(&request) else { return false };
         match pending {

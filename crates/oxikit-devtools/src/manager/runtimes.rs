@@ -1,6 +1,7 @@
 //! All runtimes, and what they can be asked.
 
 mod discovery;
+mod info;
 mod process;
 mod registry;
 
@@ -13,7 +14,6 @@ use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::{ConfigureParams, ErrorData};
-use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -21,13 +21,16 @@ use tokio_util::task::TaskTracker;
 
 use super::ManagerOptions;
 use super::failure::failure;
+use super::line::Line;
 use super::listing::ActionList;
-use super::peer::{Line, Peer};
-use super::run::{RunHandle, Traces};
+use super::peer::Peer;
+use super::run::{Run, RunHandle, Traces};
 use super::session_request::SessionRequest;
 use super::spec::RunSpec;
 use super::target::Target;
+use super::unfinished::{Share, Unfinished};
 pub(crate) use discovery::STAND_IN;
+pub use info::{ManagerCounts, Preferred, RuntimeInfo};
 pub(crate) use process::is_alive;
 
 /// All runtimes of a project. Clones are the same.
@@ -41,6 +44,7 @@ struct Inner {
     traces: Arc<Traces>,
     list: watch::Sender<Arc<[RuntimeInfo]>>,
     seats: Arc<Semaphore>,
+    unfinished: Arc<Unfinished>,
     connections: AtomicU64,
     tasks: TaskTracker,
     closing: CancellationToken,
@@ -68,59 +72,6 @@ struct Entry {
     away_since: Option<Instant>,
 }
 
-/// A runtime as the tools show it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct RuntimeInfo {
-    /// Its id.
-    pub id: String,
-    /// Its process.
-    pub pid: u32,
-    /// The application.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Language and version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub genkit_version: Option<String>,
-    /// The version of the protocol.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reflection_api_spec_version: Option<u32>,
-    /// How it is reached, without the token.
-    pub reflection_server_url: String,
-    /// Since when.
-    pub timestamp: String,
-    /// The folder of the project.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_name: Option<String>,
-    /// It was asked and says nothing: it is frozen, or busy with itself.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_silent: bool,
-}
-
-/// Which runtime is asked when nobody is named.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Preferred {
-    /// The runtime of this process, or of one that it has started.
-    Process(u32),
-    /// The runtime with this id.
-    Runtime(String),
-}
-
-/// How much there is at the moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct ManagerCounts {
-    /// Open sockets.
-    pub sockets: usize,
-    /// Runtimes, also those that may come back.
-    pub runtimes: usize,
-    /// Requests that wait for an answer.
-    pub pending: usize,
-    /// Runs that can be addressed by their trace.
-    pub traces: usize,
-}
-
 /// Whether a connection gets the id it wants.
 pub(crate) enum Claim {
     Granted(Arc<Peer>),
@@ -140,6 +91,7 @@ impl Runtimes {
         };
         Self(Arc::new(Inner {
             seats: Arc::new(Semaphore::new(options.max_sockets)),
+            unfinished: Unfinished::new(options.max_unfinished),
             options,
             state: Mutex::new(state),
             traces: Arc::default(),
@@ -228,12 +180,12 @@ impl Runtimes {
             Some(run) => Target::of(run),
             None => self.target(runtime)?,
         };
+        let run = match run {
+            Some(run) if self.is_silent(target.id()) => return Ok(cancel_without_runtime(&run)),
+            run => run,
+        };
         match (target.cancel(trace_id, &self.0.options).await, run) {
-            (Err(error), Some(run)) if is_out_of_reach(&error) => {
-                let message = "Action was cancelled without its runtime, which does not answer";
-                run.give_up(failure(StatusCode::Cancelled, message));
-                Ok("Action cancelled".to_owned())
-            }
+            (Err(error), Some(run)) if is_out_of_reach(&error) => Ok(cancel_without_runtime(&run)),
             (answer, _) => answer,
         }
     }
@@ -290,6 +242,11 @@ impl Runtimes {
         self.0.seats.clone().try_acquire_owned().ok()
     }
 
+    /// What one socket holds of unfinished messages.
+    pub(crate) fn share(&self) -> Share {
+        self.0.unfinished.share()
+    }
+
     pub(crate) fn next_connection(&self) -> u64 {
         self.0.connections.fetch_add(1, Ordering::Relaxed)
     }
@@ -298,6 +255,13 @@ impl Runtimes {
     pub(crate) fn configuration(&self) -> ConfigureParams {
         self.state().configuration()
     }
+}
+
+/// Ends a run whose runtime says nothing; it is told, should it wake up.
+fn cancel_without_runtime(run: &Run) -> String {
+    let message = "Action was cancelled without its runtime, which does not answer";
+    run.give_up(failure(StatusCode::Cancelled, message));
+    "Action cancelled".to_owned()
 }
 
 /// Whether a runtime did not answer, rather than answer that it failed.

@@ -20,6 +20,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
+use super::unfinished::Share;
 pub use handshake::socket_route;
 use transport::Transport;
 
@@ -42,6 +43,8 @@ pub(crate) struct Socket {
     whole: u64,
     /// Since when a message is incomplete.
     partial_since: Option<Instant>,
+    /// What is held of it.
+    share: Share,
     /// What ended it, found behind messages that had to be handled first.
     ending: Option<Ending>,
 }
@@ -66,14 +69,14 @@ pub(crate) struct Batch {
 }
 
 impl Socket {
-    async fn new(transport: Transport, max_message: usize) -> Self {
+    async fn new(transport: Transport, max_message: usize, share: Share) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(BUFFER)
             .write_buffer_size(BUFFER)
             .max_message_size(Some(max_message))
             .max_frame_size(Some(max_message));
         let stream = WebSocketStream::from_raw_socket(transport, Role::Server, Some(config)).await;
-        Self { stream, backlog: 0, whole: 0, partial_since: None, ending: None }
+        Self { stream, backlog: 0, whole: 0, partial_since: None, share, ending: None }
     }
 
     /// Since when a message is incomplete.
@@ -122,21 +125,26 @@ impl Socket {
         if !reads || !self.has_room() {
             return Poll::Pending;
         }
+        if self.share.must_go(cx) {
+            return Poll::Ready(Err(ENDING_CROWDED));
+        }
         while batch.has_room() {
             match self.stream.poll_next_unpin(cx) {
                 Poll::Ready(Some(Ok(message))) => self.take(message, batch),
                 Poll::Ready(Some(Err(error))) => self.ending = Some(ending_of(&error)),
                 Poll::Ready(None) => self.ending = Some(Ending::Left),
-                Poll::Pending => return self.poll_pending(batch),
+                Poll::Pending => return self.poll_pending(cx, batch),
             }
             if self.ending.is_some() {
                 break;
             }
         }
-        match self.ending.take_if(|_| batch.is_empty()) {
-            Some(ending) => Poll::Ready(Err(ending)),
-            None => Poll::Ready(Ok(())),
-        }
+        Poll::Ready(self.ended(batch))
+    }
+
+    /// What has ended it is told behind the messages that came before.
+    fn ended(&mut self, batch: &Batch) -> Result<(), Ending> {
+        self.ending.take_if(|_| batch.is_empty()).map_or(Ok(()), Err)
     }
 
     fn take(&mut self, message: Message, batch: &mut Batch) {
@@ -161,27 +169,40 @@ impl Socket {
             Message::Frame(_) => return,
         }
         self.whole = self.stream.get_ref().received();
-        self.partial_since = None;
+        if self.partial_since.take().is_some() {
+            self.share.release();
+        }
     }
 
-    fn poll_pending(&mut self, batch: &Batch) -> Poll<Result<(), Ending>> {
-        let is_partial = self.stream.get_ref().received() != self.whole;
-        if is_partial && self.partial_since.is_none() {
-            self.partial_since = Some(Instant::now());
-            return Poll::Ready(Ok(()));
+    fn poll_pending(&mut self, cx: &Context<'_>, batch: &Batch) -> Poll<Result<(), Ending>> {
+        let partial = self.stream.get_ref().received().saturating_sub(self.whole);
+        if partial > 0 {
+            self.share.hold(usize::try_from(partial).unwrap_or(usize::MAX));
+            if self.share.must_go(cx) {
+                self.ending = Some(ENDING_CROWDED);
+                return Poll::Ready(self.ended(batch));
+            }
+            if self.partial_since.is_none() {
+                self.partial_since = Some(Instant::now());
+                return Poll::Ready(Ok(()));
+            }
         }
         if batch.is_empty() { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 
     /// Says goodbye.
-    pub(crate) async fn close(mut self, ending: Ending) {
-        _ = tokio::time::timeout(CLOSE_TIME, async {
+    pub(crate) async fn close(self, ending: Ending) {
+        _ = tokio::time::timeout(CLOSE_TIME, async move {
+            let Self { mut stream, share, .. } = self;
             match ending {
-                Ending::Left => _ = self.stream.flush().await,
+                Ending::Left => _ = stream.flush().await,
                 Ending::SentAway { code, reason } => {
                     let frame = CloseFrame { code, reason: Utf8Bytes::from_static(reason) };
-                    if self.stream.close(Some(frame)).await.is_ok() {
-                        self.stream.get_mut().read_away().await;
+                    if stream.close(Some(frame)).await.is_ok() {
+                        // What was held of a message goes first.
+                        let mut transport = stream.into_inner();
+                        drop(share);
+                        transport.read_away().await;
                     }
                 }
             }
@@ -189,6 +210,11 @@ impl Socket {
         .await;
     }
 }
+
+const ENDING_CROWDED: Ending = Ending::SentAway {
+    code: CloseCode::Again,
+    reason: "too much is held of unfinished messages; send it again later",
+};
 
 fn ending_of(error: &Error) -> Ending {
     let (code, reason) = match error {

@@ -11,8 +11,9 @@ use serde::Serialize;
 
 use super::ManagerOptions;
 use super::http::HttpPeer;
+use super::line::Order;
 use super::listing::{self, ActionList};
-use super::peer::{Order, Peer};
+use super::peer::Peer;
 use super::run::{Link, Run, RunHandle, Traces};
 use super::session_request::SessionRequest;
 use super::spec::RunSpec;

@@ -8,7 +8,7 @@ use oxikit_core::timestamp;
 use oxikit_sql::{TraceOptions, TraceStore};
 use serde::{Deserialize, Serialize};
 
-use super::Urls;
+use super::{Urls, former};
 use crate::manager::Token;
 
 /// Names the doors of a running server, for the commands that call it.
@@ -30,6 +30,9 @@ pub struct ManagerFile {
     pub reflection_url: String,
     /// For spans and logs, with its token.
     pub telemetry_url: String,
+    /// The start of the machine, where the system has a name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
 }
 
 impl ManagerFile {
@@ -77,6 +80,7 @@ impl Files {
             token: token.reveal().to_owned(),
             reflection_url: urls.reflection.clone(),
             telemetry_url: urls.telemetry.clone(),
+            boot: former::boot(),
         };
         write_private(&ManagerFile::path(data_dir), &serde_json::to_vec_pretty(&own)?)?;
         // Where the official tools look for a server.

@@ -58,11 +58,18 @@ impl Bound {
     }
 }
 
-/// Listens on a port of this choice.
-pub(crate) async fn bind(what: &str, host: IpAddr, choice: &PortChoice) -> io::Result<Bound> {
+/// Listens on a port of this choice: on the former one, if it is among those that would do.
+pub(crate) async fn bind(
+    what: &str,
+    host: IpAddr,
+    choice: &PortChoice,
+    former: Option<u16>,
+) -> io::Result<Bound> {
     let (ports, name): (Vec<u16>, String) = match choice {
         PortChoice::FirstFree(ports) => {
-            (ports.clone().collect(), format!("{}–{}", ports.start(), ports.end()))
+            let former = former.filter(|port| ports.contains(port));
+            let name = format!("{}–{}", ports.start(), ports.end());
+            (former.into_iter().chain(ports.clone()).collect(), name)
         }
         PortChoice::Fixed(0) => (vec![0; TRIES], "0".to_owned()),
         PortChoice::Fixed(port) => (vec![*port], port.to_string()),

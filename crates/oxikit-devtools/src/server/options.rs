@@ -8,6 +8,7 @@ use std::sync::Arc;
 use oxikit_sql::TraceOptions;
 
 use super::AppControl;
+use crate::manager::ManagerOptions;
 use crate::telemetry::TelemetryOptions;
 
 /// What a [`DevServer`](super::DevServer) is for and where it listens.
@@ -34,6 +35,8 @@ pub struct DevServerOptions {
     pub telemetry: TelemetryOptions,
     /// How much is kept of them, and what models cost.
     pub traces: TraceOptions,
+    /// The limits of runtimes; where the doors are is filled in.
+    pub manager: ManagerOptions,
     /// The application that belongs to the server; it can also be set later.
     pub app: Option<Arc<dyn AppControl>>,
 }
@@ -61,6 +64,7 @@ impl DevServerOptions {
             allow_origins: Vec::new(),
             telemetry: TelemetryOptions::default(),
             traces: TraceOptions::default(),
+            manager: ManagerOptions::default(),
             app: None,
         }
     }

@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use super::{Claim, Entry, Preferred, RuntimeInfo, Runtimes, State, process};
 use crate::manager::failure::{failure, gone};
-use crate::manager::peer::{Line, Order, Peer};
+use crate::manager::line::{Line, Order};
+use crate::manager::peer::Peer;
 use crate::manager::target::Target;
 
 impl Runtimes {
@@ -106,6 +107,11 @@ impl Runtimes {
             entry.info.is_silent = is_silent;
             self.publish(state);
         }
+    }
+
+    /// Whether it was asked and says nothing.
+    pub(super) fn is_silent(&self, id: &str) -> bool {
+        self.state().entries.get(id).is_some_and(|entry| entry.info.is_silent)
     }
 
     /// Who is asked.

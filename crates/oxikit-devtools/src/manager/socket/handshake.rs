@@ -58,7 +58,8 @@ fn admit(door: &Door, presented: &str, mut request: Request) -> Result<Response,
     door.runtimes.spawn(async move {
         if let Ok(upgraded) = upgrade.await {
             let transport = Transport::new(upgraded);
-            let socket = Socket::new(transport, runtimes.options().max_message).await;
+            let max_message = runtimes.options().max_message;
+            let socket = Socket::new(transport, max_message, runtimes.share()).await;
             // Boxed: what a socket keeps while it is idle is counted.
             Box::pin(Connection::new(runtimes, socket).serve()).await;
         }

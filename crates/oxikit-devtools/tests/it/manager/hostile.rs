@@ -225,6 +225,46 @@ async fn a_message_that_is_never_completed_is_given_up() {
 }
 
 #[tokio::test]
+async fn unfinished_messages_share_their_memory_and_the_newest_has_to_go() {
+    let mut options = options();
+    options.max_unfinished = 1 << 20;
+    let manager = manager(options).await;
+    let piece = |is_first: bool, is_last: bool, text: &str| {
+        let code = if is_first { Data::Text } else { Data::Continue };
+        Message::Frame(Frame::message(text.to_owned(), OpCode::Data(code), is_last))
+    };
+    let big = "x".repeat(600 << 10);
+    let (mut old, mut new) = (manager.runtime("old").await, manager.runtime("new").await);
+    let head = format!(r#"{{"id":"q","method":"unknown","params":"{big}"#);
+    soon(old.socket.send(piece(true, false, &head))).await.unwrap();
+    // Others have room for what is small.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    new.request("q", "unknown", json!("x".repeat(60 << 10))).await;
+    soon(new.socket.send(piece(true, false, &big))).await.unwrap();
+    let closed = new.closed().await.unwrap();
+    assert_eq!(u16::from(closed.code), 1013);
+    assert!(closed.reason.contains("later"), "{closed:?}");
+    // The first can be completed, and has given back what it held.
+    soon(old.socket.send(piece(false, true, "\"}"))).await.unwrap();
+    assert_eq!(old.next().await["id"], "q");
+    old.request("r", "unknown", json!(big)).await;
+}
+
+#[tokio::test]
+async fn a_socket_that_never_registers_is_closed() {
+    let mut options = options();
+    options.register_time = Duration::from_millis(200);
+    let manager = manager(options).await;
+    let (mut nobody, mut runtime) = (manager.dial().await, manager.runtime("a").await);
+    // What it says besides does not help.
+    nobody.request("q", "unknown", json!(1)).await;
+    assert_eq!(u16::from(nobody.closed().await.unwrap().code), 1008);
+    until(|| manager.runtimes.counts().sockets == 1).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    runtime.request("q", "unknown", json!(1)).await;
+}
+
+#[tokio::test]
 async fn what_is_not_text_or_no_frame_is_refused_with_its_code() {
     let manager = manager(options()).await;
     let mut runtime = manager.dial().await;

@@ -303,6 +303,30 @@ async fn a_silent_runtime_is_shown_as_such_and_is_gone_after_missed_pings() {
 }
 
 #[tokio::test]
+async fn silence_is_noticed_unasked_and_then_a_cancel_does_not_wait() {
+    let mut options = options();
+    options.probe = Duration::from_millis(100);
+    options.ping = Duration::from_millis(200);
+    options.cancel_time = Duration::from_secs(20);
+    let manager = manager(options).await;
+    let mut runtime = manager.runtime("a").await;
+    let mut run = manager.start(flow("f", json!(1)).streaming()).await;
+    let asked = runtime.asked("runAction").await;
+    runtime.state(&asked, TRACE).await;
+    soon(run.trace_id()).await;
+    // From here on it reads nothing, and answers no ping.
+    until(|| manager.runtimes.list()[0].is_silent).await;
+    let start = Instant::now();
+    assert_eq!(soon(manager.runtimes.cancel(TRACE, None)).await.unwrap(), "Action cancelled");
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!(end(run).await.unwrap_err().0, 1);
+    // It is told, and speaks again.
+    let cancelled = runtime.asked("cancelAction").await;
+    assert_eq!(cancelled.params, json!({"traceId": TRACE}));
+    until(|| !manager.runtimes.list()[0].is_silent).await;
+}
+
+#[tokio::test]
 async fn a_run_that_is_not_read_slows_its_runtime_and_is_given_up() {
     let mut options = options();
     options.reader_time = Duration::from_millis(500);
