@@ -1,13 +1,15 @@
 //! The programs of the crash tests. Of sessions: a server that is killed, its clients,
 //! and the checker that compares what clients saw with what the store holds. Of
 //! reflection: an application under a manager that is killed, and the checker of what
-//! managers were told. `cargo xtask crash` starts and kills them.
+//! managers were told. Of the developer tools: the trials themselves, and a runtime for
+//! them. `cargo xtask crash` starts and kills them.
 
 #![expect(clippy::print_stdout, reason = "whoever started it reads what it says")]
 
 mod check;
 mod clients;
 mod counter;
+mod devtools;
 mod runs;
 mod seen;
 mod server;
@@ -22,9 +24,11 @@ oxikit-crash server --store STORE --port PORT [--pace MILLIS] [--planted-fault]
 oxikit-crash clients --urls URL[,URL] --name NAME --sessions NAME --clients N --log FILE
                      [--turns N] [--attempts N] [--by-session] [--one-session]
 oxikit-crash check --store STORE --log FILE[,FILE]
-oxikit-crash runtime --log FILE
+oxikit-crash runtime --log FILE [--resting]
 oxikit-crash manager --port PORT --process N --runs N --log FILE [--counts-anew]
 oxikit-crash check-runs --log FILE --runtime-log FILE [--planted-fault lost|doubled|mixed|gap]
+oxikit-crash try-tools --oxikit PROGRAM --folder FOLDER [--trials NAME[,NAME]] [--long]
+oxikit-crash streamer --id ID [--log FILE]
 
 STORE is a file of SQLite or a postgres:// address.";
 
@@ -44,6 +48,8 @@ async fn dispatch(args: &Args) -> Result<ExitCode> {
         Some("check") => return check::run(args).await,
         Some("runtime") => runs::runtime::run(args).await?,
         Some("manager") => runs::manager::run(args).await?,
+        Some("streamer") => devtools::streamer::run(args).await?,
+        Some("try-tools") => return devtools::run(args).await,
         Some("check-runs") => return runs::check::run(args),
         _ => bail!("{HELP}"),
     }

@@ -1,9 +1,11 @@
 //! `cargo xtask crash`: real servers are killed, raced and frozen, and what their
 //! clients saw is compared with what the store holds; and the managers of applications
-//! are killed while those stream to them (`reflection`).
+//! are killed while those stream to them (`reflection`); and the developer tools
+//! themselves are, with all around them (`manager`).
 
 mod frozen;
 mod kills;
+mod manager;
 mod planted;
 mod programs;
 mod reflection;
@@ -65,7 +67,8 @@ pub(crate) fn run(args: &[String]) -> Result<Vec<String>> {
     match args.split_first() {
         Some((subject, options)) if subject == "sessions" => sessions(options),
         Some((subject, options)) if subject == "reflection" => reflection::run(options),
-        _ => bail!("say what to crash; there are: sessions, reflection"),
+        Some((subject, options)) if subject == "manager" => manager::run(options),
+        _ => bail!("say what to crash; there are: sessions, reflection, manager"),
     }
 }
 

@@ -38,6 +38,10 @@ The chores of this repository.
   cargo xtask crash reflection [--long]
         The manager of an application is killed 100 times while 20 runs stream to it:
         every run is answered once, by its own result. --long: 400 times.
+  cargo xtask crash manager [--long] [trial…]
+        The real `oxikit start`: killed, its runtimes and its application killed and
+        frozen, its records torn, and fed with what is deep, large or garbage. --long
+        waits the usual times for frozen runtimes and unfinished messages.
   cargo xtask bench [core] [scenario…]
         What things cost, in CPU, each beside its floor and its aim.
   cargo xtask bench http [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]

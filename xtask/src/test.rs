@@ -249,6 +249,7 @@ fn interop_suites() -> Result<Verdict> {
 fn crash_trials() -> Result<Verdict> {
     let mut trials = crash::run(&["sessions".to_owned()])?;
     trials.extend(crash::run(&["reflection".to_owned()])?);
+    trials.extend(crash::run(&["manager".to_owned()])?);
     let summary = trials.join(", ");
     Ok(if crash::is_incomplete(&trials) { Skipped(summary) } else { Passed(summary) })
 }

@@ -38,6 +38,9 @@ pub(crate) async fn run(args: &Args) -> Result<()> {
     });
     let tools = DevTools::start(&ai).await?.context("it needs GENKIT_ENV=dev")?;
     let callers = Callers::start(&own);
+    if args.has("--resting") {
+        callers.rest();
+    }
     println!("{}", report(&callers)?);
     let mut orders = BufReader::new(tokio::io::stdin()).lines();
     while let Some(order) = orders.next_line().await? {

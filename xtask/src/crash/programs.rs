@@ -29,7 +29,12 @@ pub(super) struct Programs {
 impl Programs {
     /// Builds them. The folder of this name is emptied.
     pub(super) fn build(name: &str) -> Result<Self> {
-        tools::build(&["oxikit-crash"])?;
+        Self::build_with(name, &[])
+    }
+
+    /// Builds them and the programs of other packages.
+    pub(super) fn build_with(name: &str, others: &[&str]) -> Result<Self> {
+        tools::build(&[&["oxikit-crash"], others].concat())?;
         let target = metadata::target_dir()?;
         let folder = target.join("crash").join(name);
         if folder.exists() {
@@ -41,6 +46,11 @@ impl Programs {
 
     pub(super) fn path(&self, file: &str) -> PathBuf {
         self.folder.join(file)
+    }
+
+    /// Another program that was built.
+    pub(super) fn other(&self, name: &str) -> PathBuf {
+        self.program.with_file_name(name)
     }
 
     /// Starts a server and waits until it listens.
