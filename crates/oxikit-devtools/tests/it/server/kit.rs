@@ -1,6 +1,7 @@
 //! A server on free ports, and a client that calls it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use oxikit_devtools::server::{DevServer, DevServerOptions};
 use reqwest::{Client, Method, RequestBuilder, Response};
@@ -24,7 +25,10 @@ pub(crate) async fn kit() -> Kit {
 
 pub(crate) async fn kit_with(change: impl FnOnce(DevServerOptions) -> DevServerOptions) -> Kit {
     let folder = tempfile::tempdir().unwrap();
-    let options = change(DevServerOptions::new(folder.path()).on_any_ports());
+    let mut options = DevServerOptions::new(folder.path()).on_any_ports();
+    // Scripted runtimes read nothing while others are at work, which may take minutes.
+    options.manager.ping = Duration::from_secs(600);
+    let options = change(options);
     let server = DevServer::start(options).await.unwrap();
     let client = Client::builder().no_proxy().build().unwrap();
     Kit { server, client, folder }
