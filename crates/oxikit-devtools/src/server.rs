@@ -21,6 +21,7 @@ mod routes;
 mod runs;
 mod shared;
 mod trpc;
+mod unread;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};

@@ -21,8 +21,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::PortChoice;
 use super::gate::Gate;
+use super::{PortChoice, unread};
 
 /// Time to send the headers of a request.
 const HEADER_TIME: Duration = Duration::from_secs(10);
@@ -130,18 +130,26 @@ impl Door {
     async fn enter(&self, peer: SocketAddr, mut request: Request<Incoming>) -> Response<Body> {
         let Some(gate) = &self.gate else {
             request.extensions_mut().insert(ConnectInfo(peer));
-            let Ok(response) = self.service.call(request).await;
-            return response;
+            return self.answer(request).await;
         };
         match gate.admit(peer.ip(), &mut request) {
             Ok(()) => {
                 let page = gate.page(request.headers());
-                let Ok(mut response) = self.service.call(request).await;
+                let mut response = self.answer(request).await;
                 gate.finish(page, &mut response);
                 response
             }
             Err(response) => *response,
         }
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let (request, body) = unread::lend(request);
+        let Ok(response) = self.service.call(request).await;
+        if let Some(body) = body {
+            body.read_away().await;
+        }
+        response
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) async fn health() -> HttpStatus {
 }
 
 /// `POST /api/__quitquitquit`.
-pub(crate) async fn quit(State(shared): State<Arc<Shared>>, _: JsonText) -> &'static str {
+pub(crate) async fn quit(State(shared): State<Arc<Shared>>) -> &'static str {
     shared.quit.cancel();
     "Server is shutting down"
 }

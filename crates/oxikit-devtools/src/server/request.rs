@@ -22,8 +22,7 @@ static LIMITS: LazyLock<Limits> = LazyLock::new(|| {
 });
 
 /// The body, whole and within its limits. The gates have seen that it is JSON by its
-/// type; nobody has parsed it. Routes that need none take it too: a client that still
-/// sends when it is answered may find the connection closed, and not the answer.
+/// type; nobody has parsed it.
 pub(crate) struct JsonText(pub(crate) Bytes);
 
 impl<S: Sync> FromRequest<S> for JsonText {

@@ -38,7 +38,6 @@ pub(crate) async fn cancel(
     State(shared): State<Arc<Shared>>,
     Path(trace_id): Path<String>,
     uri: Uri,
-    _: JsonText,
 ) -> Answer {
     let runtime = query(&uri, "runtime");
     let message = shared.runtimes.cancel(&trace_id, runtime.as_deref()).await?;
@@ -59,7 +58,6 @@ pub(crate) async fn input(
 pub(crate) async fn end_input(
     State(shared): State<Arc<Shared>>,
     Path(trace_id): Path<String>,
-    _: JsonText,
 ) -> Answer {
     shared.runtimes.end_input(&trace_id).await?;
     answer(&json!({}))
