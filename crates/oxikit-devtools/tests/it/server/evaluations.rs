@@ -176,9 +176,11 @@ async fn models_and_prompts_are_evaluated_too() {
     let kit = kit().await;
     let (ai, _) = application();
     let _tools = attend(&kit, &ai).await;
+    // Another one of this process may have the name that it wanted.
+    let id = kit.server.runtimes().current().unwrap().id;
     let run = async |action: &str, input: Value, config: Value| {
         let request = json!({"dataSource": {"data": [{"input": input}]}, "actionRef": action,
-            "evaluators": ["context"], "options": {"actionConfig": config}, "runtimeId": "rust-app"});
+            "evaluators": ["context"], "options": {"actionConfig": config}, "runtimeId": id});
         let (status, key) = kit.post("/api/v1/evaluations", request).await;
         assert_eq!(status, 200, "{key}");
         let id = key["evalRunId"].as_str().unwrap();
