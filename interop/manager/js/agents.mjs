@@ -37,6 +37,20 @@ export const agentCases = (kit) => ({
     const none = await kit.get('/api/agents/clientAgent/sessions/nope');
     assert.deepEqual([none.status, none.json.status], [400, 'FAILED_PRECONDITION']);
   },
+  'agents: sessions are listed as far as the traces tell': async () => {
+    const { sessionId } = (await turn(kit, 'storeAgent', { input: 'list me' })).json.result;
+    await until('the session', async () => {
+      const { sessions, source } = (await kit.get('/api/agents/storeAgent/sessions?limit=200')).json;
+      return source === 'traces' && sessions.some((session) => session.sessionId === sessionId);
+    }, 5_000);
+    const listed = (await kit.succeed(['session', 'list', 'storeAgent', '--limit', '200', '--json'])).json;
+    assert.ok(listed.sessions.some((session) => session.sessionId === sessionId));
+    const session = ['storeAgent', sessionId, '--json'];
+    for (const command of [['fork', ...session], ['delete', ...session, '--yes']]) {
+      const { code, json } = await kit.oxikit(['session', ...command]);
+      assert.deepEqual([code, json.error.status], [1, 'FAILED_PRECONDITION']);
+    }
+  },
   'agents: a turn as events': async () => {
     const answer = await kit.fetch('POST', '/api/agents/customAgent/execute', { input: 'note this', stream: true });
     const events = await allEvents(answer);

@@ -11,9 +11,10 @@ import { agentCases } from './agents.mjs';
 import { apiCases } from './api.mjs';
 import { runCases } from './cases.mjs';
 import { commandCases } from './commands.mjs';
+import { evaluationCases } from './evaluations.mjs';
 import { fileCases, genkitAlone, genkitCases } from './genkit.mjs';
 import { Oxikit } from './oxikit.mjs';
-import { recordedCases } from './recorded.mjs';
+import { procedureCases, recordedCases } from './recorded.mjs';
 import { traceCases } from './traces.mjs';
 
 const [mode, scratch, program] = process.argv.slice(2);
@@ -44,6 +45,8 @@ try {
   await Promise.all([checkRuntime(), runCases(recordedCases(kit)), runCases(apiCases(kit))]);
   // Alone: these look at the newest traces.
   await runCases(traceCases(kit));
+  await runCases(procedureCases(kit));
+  await runCases(evaluationCases(kit));
   const genkit = runCases(genkitAlone(kit)).then(() => runCases(genkitCases(kit), 3));
   await Promise.all([genkit, runCases(agentCases(kit)), runCases(commandCases(kit))]);
   await runCases(endCases);

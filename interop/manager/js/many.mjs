@@ -80,6 +80,19 @@ const whole = {
       }
     }
   },
+  'many: sessions are listed, forked and deleted where a runtime offers it': async () => {
+    const at = ['--runtime', rust.id, '--json'];
+    const { sessions } = (await kit.succeed(['session', 'list', 'storeAgent', ...at])).json;
+    assert.deepEqual(sessions.map(({ sessionId }) => sessionId), [`s-${rust.id}`]);
+    const forked = (await kit.succeed(['session', 'fork', 'storeAgent', `s-${rust.id}`, ...at])).json;
+    const chat = ['agent', 'chat', 'storeAgent', 'more', '--session', forked.sessionId, ...at];
+    assert.equal((await kit.succeed(chat)).json.text, 'Echo: more');
+    const shown = (await kit.succeed(['session', 'show', 'storeAgent', forked.sessionId, ...at])).json;
+    assert.equal(shown.threads.main.length, 4);
+    const deleted = await kit.succeed(['session', 'delete', 'storeAgent', forked.sessionId, '--yes', ...at]);
+    assert.equal(deleted.json.success, true);
+    assert.equal((await kit.oxikit(['session', 'show', 'storeAgent', forked.sessionId, ...at])).code, 1);
+  },
   'many: runs at the same time, cancelled where they run': async () => {
     const runs = await Promise.all([own, second, rust].map(async ({ id }) => {
       const [run, known] = traced((onTrace) => kit.stream('/flow/slow', 20_000, { runtimeId: id, onTrace }));

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { sleep } from '../../reflection/js/tools.mjs';
+import { sleep, until } from '../../reflection/js/tools.mjs';
 
 /** The specification: `OXIKIT_SPEC`, or `shared` beside the workspace. */
 const spec = process.env.OXIKIT_SPEC ?? path.join(import.meta.dirname, '../../../../shared');
@@ -38,6 +38,41 @@ export function recordedCases(kit) {
   const same = new Same();
   const cases = [...groups].map(([name, group]) => [`recorded: ${name}`, () => replay(kit, name, group, same)]);
   return Object.fromEntries(cases);
+}
+
+/** Procedures that are not compared, and why. */
+const NOT_COMPARED = [
+  'deleteDataset', // The recorded body was no JSON.
+  'spa-fallback', // There is no page yet.
+  'restartAppProcess', // Nothing here has an effect by GET.
+];
+
+/** The procedures of the official server, which speaks tRPC. */
+export function procedureCases(kit) {
+  const file = path.join(spec, 'wire/tools-api/trpc-exchanges.jsonl');
+  if (kit.v1 || !fs.existsSync(file)) return {};
+  const exchanges = fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  const same = new Same({ ownWords: true });
+  const compared = exchanges.filter(({ name }) => !NOT_COMPARED.includes(name));
+  const cases = compared.map((exchange) => [`procedure: ${exchange.name}`, async () => {
+    const { contentType, ...response } = exchange.response;
+    const recorded = { ...exchange, response: { ...response, headers: { 'content-type': contentType } } };
+    const { request } = exchange;
+    const path = encodeURI(same.renamedText(request.path));
+    const ours = await body(await send(kit, { request: { ...request, path } }, same));
+    compare(kit, exchange.name, recorded, ours, same);
+  }]);
+  return { 'procedure: a run before all': () => newestRun(kit), ...Object.fromEntries(cases) };
+}
+
+/** What the recorded lists begin with. */
+async function newestRun(kit) {
+  const { traceId } = await kit.run('/flow/greet', { name: 'T' });
+  await until('its trace and its line', async () => {
+    const { json } = await kit.get(`/api/v1/traces/${traceId}`);
+    const { logs } = (await kit.get(`/api/v1/logs?traceId=${traceId}`)).json;
+    return json.spans?.length === 2 && json.trace.status === 'success' && logs.length > 0;
+  });
 }
 
 /** One run that the others of its group are about, and those others meanwhile. */
@@ -100,8 +135,17 @@ function saysWhy({ text }) {
 /** Made anew by every run: the same kind of text in the same places is the same. */
 const FRESH = [/^[0-9a-f]{32}$/, /^[0-9a-f]{16}$/, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/];
 
+/** Of the moment, or of the machine: only the type is compared. */
+const OF_NOW = /^(id|pid|timestamp|createTime|updateTime|reflectionServerUrl|projectName|startTime|endTime|latencyMs)$/;
+
 class Same {
   ours = new Map();
+
+  /** `ownWords`: messages say the same in other words, and pages may go on. */
+  constructor({ ownWords = false } = {}) {
+    this.leftOut = ownWords ? [...LEFT_OUT, 'continuationToken'] : LEFT_OUT;
+    this.ofNow = (key) => OF_NOW.test(key) || (ownWords && key === 'message');
+  }
 
   is(theirs, ours) {
     this.ours.set(theirs, ours);
@@ -112,16 +156,24 @@ class Same {
     return JSON.parse(JSON.stringify(value), (_, text) => this.ours.get(text) ?? text);
   }
 
+  renamedText(text) {
+    return [...this.ours].reduce((text, [theirs, ours]) => text.replaceAll(theirs, ours), text);
+  }
+
   compare(theirs, ours, where) {
     if (typeof theirs === 'string') return this.compareText(theirs, ours, where);
-    // No two runs take the same time.
-    if (where.endsWith(' latencyMs')) return assert.equal(typeof ours, 'number', where);
     if (typeof theirs !== 'object' || theirs === null) return assert.deepEqual(ours, theirs, where);
     assert.equal(typeof ours, 'object', where);
     assert.equal(Array.isArray(ours), Array.isArray(theirs), where);
-    const keys = (value) => Object.keys(value).filter((key) => !LEFT_OUT.includes(key)).sort();
+    if (where.endsWith(' spans')) [theirs, ours] = [byName(theirs), byName(ours)];
+    // An empty text is as good as none.
+    const isCompared = ([key, value]) => value !== '' && !this.leftOut.includes(key);
+    const keys = (value) => Object.entries(value).filter(isCompared).map(([key]) => key).sort();
     assert.deepEqual(keys(ours), keys(theirs), where);
-    for (const key of keys(theirs)) this.compare(theirs[key], ours[key], `${where} ${key}`);
+    for (const key of keys(theirs)) {
+      if (this.ofNow(key)) assert.equal(typeof ours[key], typeof theirs[key], `${where} ${key}`);
+      else this.compare(theirs[key], ours[key], `${where} ${key}`);
+    }
   }
 
   compareText(theirs, ours, where) {
@@ -135,4 +187,9 @@ class Same {
     assert.equal(this.ours.get(theirs) ?? ours, ours, where);
     this.is(theirs, ours);
   }
+}
+
+/** Spans stand under their ids, which are others every time. */
+function byName(spans) {
+  return Object.values(spans).sort((one, other) => one.displayName.localeCompare(other.displayName));
 }
