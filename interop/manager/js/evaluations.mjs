@@ -29,6 +29,15 @@ export const evaluationCases = (kit) => ({
     const { results } = (await kit.get(`/api/v1/evaluations/${events.at(-1).data.evalRunId}`)).json;
     assert.deepEqual(results.map(({ metrics }) => metrics[0].score), [15, 15]);
   },
+  'evaluations: by the command line, also by Genkit\'s spelling': async () => {
+    for (const spelling of [['eval', 'run'], ['eval:flow']]) {
+      const { json } = await kit.succeed([...spelling, 'greet', '[{"name":"A"},{"name":"B"}]', '--evaluators', 'lengthEval', '--json']);
+      assert.deepEqual([json.ok, json.figures.cases], [true, 2]);
+      const shown = (await kit.succeed(['eval', 'show', json.evaluation.evalRunId, '--json'])).json;
+      assert.deepEqual(shown.results.map(({ metrics }) => metrics[0].score), [15, 15]);
+    }
+    assert.equal((await kit.oxikit(['eval', 'run', 'greet', '[{"name":5}]', '--json'])).code, 1);
+  },
   'evaluations: cases out of traces': async () => {
     await kit.run('/flow/greet', { name: 'Xenia' }, { telemetryLabels: { batchRun: 'cases' } });
     const cases = await until('a case', async () => {
