@@ -141,10 +141,13 @@ const OF_NOW = /^(id|pid|timestamp|createTime|updateTime|reflectionServerUrl|pro
 class Same {
   ours = new Map();
 
-  /** `ownWords`: messages say the same in other words, and pages may go on. */
+  /**
+   * `ownWords`: messages say the same in other words, and pages may go on. The average
+   * is one of lengths, also of a text with the time it took; each score is compared.
+   */
   constructor({ ownWords = false } = {}) {
     this.leftOut = ownWords ? [...LEFT_OUT, 'continuationToken'] : LEFT_OUT;
-    this.ofNow = (key) => OF_NOW.test(key) || (ownWords && key === 'message');
+    this.ofNow = (key) => OF_NOW.test(key) || (ownWords && ['message', 'averageScore'].includes(key));
   }
 
   is(theirs, ours) {
