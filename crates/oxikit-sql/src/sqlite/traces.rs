@@ -8,24 +8,23 @@ mod ingest;
 mod list;
 mod logs;
 mod members;
+mod options;
 mod post;
 mod query;
 mod read;
+mod removal;
 mod sessions;
 mod torn;
 mod upkeep;
 mod usage;
 mod words;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxikit_core::ports::StoreError;
-use oxikit_wire::trace::{LogRecord, SpanData};
-use rusqlite::OptionalExtension;
+use oxikit_wire::trace::SpanData;
 
 use super::SqliteOptions;
 use super::bells::Bells;
@@ -40,10 +39,11 @@ pub use files::Imported;
 pub use filter::{FilterValue, FilterValues, TraceFilter};
 use ingest::Written;
 use list::Question;
-use logs::NewLog;
 pub use logs::{LogPage, LogQuery};
+pub use options::TraceOptions;
 use post::Post;
 pub use query::{StoredSpan, TracePage, TraceQuery, TraceStatus, TraceSummary};
+pub use removal::PrunedTraces;
 pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 pub use usage::{ModelPrice, TokenUsage};
@@ -51,7 +51,7 @@ pub use usage::{ModelPrice, TokenUsage};
 const SCHEMA: Schema = Schema {
     // `oxtr` in ASCII.
     application: 0x6f78_7472,
-    steps: &[include_str!("traces/schema.sql")],
+    steps: &[include_str!("traces/schema.sql"), include_str!("traces/schema_2.sql")],
 };
 
 /// The traces of a project, in one SQLite file that can be deleted at any time.
@@ -91,52 +91,6 @@ struct Inner {
     upkeep: Arc<Upkeep>,
 }
 
-/// How a [`TraceStore`] works, and how much it keeps.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct TraceOptions {
-    /// So long a call waits for the file, which another process may have locked,
-    /// before it fails as unavailable.
-    pub patience: Duration,
-    /// So many reads go on at the same time.
-    pub readers: usize,
-    /// So many traces are kept.
-    pub max_traces: usize,
-    /// So many log lines are kept.
-    pub max_logs: usize,
-    /// So many bytes of the file are in use.
-    pub max_bytes: u64,
-    /// So long a trace is kept after the last word of it.
-    pub max_age: Duration,
-    /// A longer attribute is cut, with a mark.
-    pub max_attribute_bytes: usize,
-    /// So many spans of a trace are kept; those that come later are counted.
-    pub max_spans: usize,
-    /// What models cost, by the names that their spans have. Where a runtime says
-    /// itself what a call has cost, that counts.
-    pub prices: HashMap<String, ModelPrice>,
-    /// For tests of a full disk: the file has so many pages at most.
-    #[doc(hidden)]
-    pub max_pages: Option<u32>,
-}
-
-impl Default for TraceOptions {
-    fn default() -> Self {
-        Self {
-            patience: Duration::from_secs(5),
-            readers: 2,
-            max_traces: 10_000,
-            max_logs: 100_000,
-            max_bytes: 1024 * 1024 * 1024,
-            max_age: Duration::from_secs(7 * 24 * 60 * 60),
-            max_attribute_bytes: 256 * 1024,
-            max_spans: 10_000,
-            prices: HashMap::new(),
-            max_pages: None,
-        }
-    }
-}
-
 /// Why a [`TraceStore`] did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -153,16 +107,6 @@ pub enum TraceError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// What a prune has removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PrunedTraces {
-    /// So many traces.
-    pub traces: u64,
-    /// So many log lines, besides those of these traces.
-    pub logs: u64,
 }
 
 impl TraceStore {
@@ -187,7 +131,8 @@ impl TraceStore {
         let TraceOptions { patience, readers, max_pages, .. } = options;
         let of_file = SqliteOptions { patience, readers, max_pages, ..SqliteOptions::default() };
         let connection = connection::writer(path, &of_file, &SCHEMA)?;
-        let of_writer = WriterOptions { patience, acknowledge_before_commit: false };
+        let of_writer =
+            WriterOptions { patience, acknowledge_before_commit: false, expects_failures: false };
         let writer = Writer::start(connection, Arc::new(Bells::default()), of_writer)?;
         let readers = Readers::new(path.to_owned(), &of_file);
         let (feeds, upkeep) = (Arc::default(), Arc::default());
@@ -242,22 +187,6 @@ impl TraceStore {
         Ok(())
     }
 
-    /// Stores log lines.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn add_logs(&self, logs: Vec<LogRecord>) -> Result<(), TraceError> {
-        let Inner { options, writer, upkeep, .. } = &*self.0;
-        let new = |log| NewLog::new(log, options.max_attribute_bytes);
-        let logs: Vec<_> = logs.into_iter().map(new).collect::<Result<_, _>>()?;
-        upkeep.note_logs(logs.len());
-        let write = move |txn: &Txn<'_>| logs.iter().try_for_each(|log| log.write(txn));
-        self.change("the logs", write).await?;
-        upkeep.leave(writer, options);
-        Ok(())
-    }
-
     /// The traces of a page.
     ///
     /// # Errors
@@ -274,76 +203,9 @@ impl TraceStore {
     /// Puts all words into the index that are not there yet.
     async fn index(&self) -> Result<(), TraceError> {
         while !self.look("the words", words::is_complete).await? {
-            self.change("the words", |txn| words::index(txn, INDEX_STEP).map(drop)).await?;
+            self.change("the words", |txn| words::index(txn, INDEX_STEP)).await?;
         }
         Ok(())
-    }
-
-    /// A trace as a list shows it.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn summary(&self, trace_id: &str) -> Result<Option<TraceSummary>, TraceError> {
-        let id = trace_id.to_owned();
-        self.look(trace_id, move |connection| list::summary(connection, &id)).await
-    }
-
-    /// The whole trace: the JSON of a [`TraceData`](oxikit_wire::trace::TraceData), its
-    /// spans as they came.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn get(&self, trace_id: &str) -> Result<Option<String>, TraceError> {
-        let id = trace_id.to_owned();
-        self.look(trace_id, move |connection| read::trace(connection, &id)).await
-    }
-
-    /// The same for somebody else to read: without what looks like a secret.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn export(&self, trace_id: &str) -> Result<Option<String>, TraceError> {
-        let trace = self.get(trace_id).await?;
-        Ok(trace.map(|json| oxikit_core::redact::json_text(&json).into_owned()))
-    }
-
-    /// One span.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn span(
-        &self,
-        trace_id: &str,
-        span_id: &str,
-    ) -> Result<Option<StoredSpan>, TraceError> {
-        let (trace, span) = (trace_id.to_owned(), span_id.to_owned());
-        self.look(trace_id, move |connection| read::span(connection, &trace, &span)).await
-    }
-
-    /// The spans of a trace in the order of their arrival; none if there is no such
-    /// trace.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn spans(&self, trace_id: &str) -> Result<Vec<StoredSpan>, TraceError> {
-        let id = trace_id.to_owned();
-        self.look(trace_id, move |connection| read::spans(connection, &id)).await
-    }
-
-    /// The log lines of a page.
-    ///
-    /// # Errors
-    ///
-    /// If the query makes no sense, or the store does not work.
-    pub async fn logs(&self, query: &LogQuery) -> Result<LogPage, TraceError> {
-        let before = logs::position(query)?;
-        let query = query.clone();
-        self.look("the logs", move |connection| logs::list(connection, &query, before)).await
     }
 
     /// Hears of every span that this process stores from now on.
@@ -355,123 +217,6 @@ impl TraceStore {
     /// subscribe first and [`get`](Self::get) then.
     pub fn subscribe_trace(&self, trace_id: &str) -> TraceFeed {
         self.0.feeds.subscribe(Some(trace_id))
-    }
-
-    /// Removes a trace with its logs; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn delete(&self, trace_id: &str) -> Result<bool, TraceError> {
-        let id = trace_id.to_owned();
-        let delete = move |txn: &Txn<'_>| {
-            let sql = "SELECT number FROM traces WHERE id = ?1";
-            let number = txn.sql(sql)?.query_row([&id], |row| row.get(0)).optional()?;
-            number.map(|number| upkeep::remove(txn, number, &id)).transpose()
-        };
-        Ok(self.change(trace_id, delete).await?.is_some())
-    }
-
-    /// Removes all traces and logs. Documents stay.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn clear(&self) -> Result<(), TraceError> {
-        let clear = |txn: &Txn<'_>| {
-            for sql in [
-                "DELETE FROM spans",
-                "DELETE FROM labels",
-                "DELETE FROM fresh",
-                "DELETE FROM logs",
-                "DELETE FROM traces",
-                "INSERT INTO words (words) VALUES ('delete-all')",
-            ] {
-                txn.sql(sql)?.execute([])?;
-            }
-            Ok(())
-        };
-        self.change("the traces", clear).await?;
-        self.vacuum().await
-    }
-
-    /// Removes what is too much now, in small steps, and gives its room back. It goes
-    /// on by itself whenever something is written.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn prune(&self) -> Result<PrunedTraces, TraceError> {
-        let mut pruned = PrunedTraces::default();
-        loop {
-            let options = self.0.options.clone();
-            let step = self.change("the traces", move |txn| upkeep::prune(txn, &options)).await?;
-            pruned.traces += step.traces;
-            pruned.logs += step.logs;
-            if step.traces + step.logs == 0 {
-                break;
-            }
-        }
-        self.vacuum().await?;
-        Ok(pruned)
-    }
-
-    async fn vacuum(&self) -> Result<(), TraceError> {
-        let vacuumed = super::prune::vacuum(&self.0.writer).await;
-        Ok(vacuumed.map_err(|failure| failure.about("the file"))?)
-    }
-
-    /// Writes a document and answers its version: 1, or one more than before. With
-    /// `expected` only if that is the version that is there, 0 for none.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Conflict`] if another version is there; and if the store does not
-    /// work.
-    pub async fn put_document(
-        &self,
-        kind: &str,
-        id: &str,
-        json: String,
-        expected: Option<u32>,
-    ) -> Result<u32, TraceError> {
-        let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
-        let put = move |txn: &Txn<'_>| documents::put(txn, &of_kind, &of_id, &json, expected);
-        self.change(id, put).await
-    }
-
-    /// A document.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn document(
-        &self,
-        kind: &str,
-        id: &str,
-    ) -> Result<Option<StoredDocument>, TraceError> {
-        let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
-        self.look(id, move |connection| documents::get(connection, &of_kind, &of_id)).await
-    }
-
-    /// All documents of a kind, in the order they were made.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn documents(&self, kind: &str) -> Result<Vec<StoredDocument>, TraceError> {
-        let of_kind = kind.to_owned();
-        self.look(kind, move |connection| documents::list(connection, &of_kind)).await
-    }
-
-    /// Removes a document; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn delete_document(&self, kind: &str, id: &str) -> Result<bool, TraceError> {
-        let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
-        self.change(id, move |txn| documents::delete(txn, &of_kind, &of_id)).await
     }
 
     async fn look<T, F>(&self, what: &str, read: F) -> Result<T, TraceError>

@@ -40,6 +40,10 @@ pub(super) struct Writer {
 pub(super) struct WriterOptions {
     pub(super) patience: Duration,
     pub(super) acknowledge_before_commit: bool,
+    /// Whether work that fails is usual. Then what others have written in the same
+    /// transaction is guarded against it, at the price of a copy of every page that they
+    /// change; else they are done again.
+    pub(super) expects_failures: bool,
 }
 
 impl Writer {
@@ -249,7 +253,7 @@ impl Thread {
     fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Outcome<Vec<String>> {
         self.begin(jobs)?;
         let txn = self.txn();
-        let done = execute(&txn, jobs).and_then(|any| match any {
+        let done = execute(&txn, jobs, self.options.expects_failures).and_then(|any| match any {
             true => {
                 txn.store_clock()?;
                 txn.sql("COMMIT")?.execute([])?;
@@ -292,10 +296,13 @@ const LOST: Failure = Failure::Silent;
 
 /// Executes each so that a failed one leaves nothing behind. Says whether there is
 /// anything to commit.
-fn execute(txn: &Txn<'_>, jobs: &mut [Box<dyn Job>]) -> Outcome<bool> {
+fn execute(txn: &Txn<'_>, jobs: &mut [Box<dyn Job>], expects_failures: bool) -> Outcome<bool> {
     if let [job] = jobs {
         let is_done = job.execute(txn);
         return if txn.connection.is_autocommit() { Err(LOST) } else { Ok(is_done) };
+    }
+    if !expects_failures {
+        return if jobs.iter_mut().all(|job| job.execute(txn)) { Ok(true) } else { Err(LOST) };
     }
     let mut any = false;
     for job in jobs {

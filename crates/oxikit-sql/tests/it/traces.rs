@@ -11,6 +11,7 @@ mod recordings;
 mod sessions;
 mod speed;
 mod torn;
+mod upgrade;
 mod words;
 
 use std::path::PathBuf;

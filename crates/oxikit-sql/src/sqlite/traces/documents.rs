@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::super::failure::{Failure, Outcome};
 use super::super::session_row::now_ms;
 use super::super::writer::Txn;
+use super::{TraceError, TraceStore};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,61 @@ pub struct StoredDocument {
     pub json: String,
 }
 
+impl TraceStore {
+    /// Writes a document and answers its version: 1, or one more than before. With
+    /// `expected` only if that is the version that is there, 0 for none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Conflict`] if another version is there; and if the store does not
+    /// work.
+    pub async fn put_document(
+        &self,
+        kind: &str,
+        id: &str,
+        json: String,
+        expected: Option<u32>,
+    ) -> Result<u32, TraceError> {
+        let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
+        let put = move |txn: &Txn<'_>| put(txn, &of_kind, &of_id, &json, expected);
+        self.change(id, put).await
+    }
+
+    /// A document.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn document(
+        &self,
+        kind: &str,
+        id: &str,
+    ) -> Result<Option<StoredDocument>, TraceError> {
+        let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
+        self.look(id, move |connection| get(connection, &of_kind, &of_id)).await
+    }
+
+    /// All documents of a kind, in the order they were made.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn documents(&self, kind: &str) -> Result<Vec<StoredDocument>, TraceError> {
+        let of_kind = kind.to_owned();
+        self.look(kind, move |connection| list(connection, &of_kind)).await
+    }
+
+    /// Removes a document; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn delete_document(&self, kind: &str, id: &str) -> Result<bool, TraceError> {
+        let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
+        self.change(id, move |txn| delete(txn, &of_kind, &of_id)).await
+    }
+}
+
 const COLUMNS: &str = "kind, id, version, created_at, updated_at, json";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<StoredDocument> {
@@ -39,13 +95,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<StoredDocument> {
 
 /// Writes a document and answers its version. With `expected` only if that is the
 /// version that is there; 0 is none.
-pub(super) fn put(
-    txn: &Txn<'_>,
-    kind: &str,
-    id: &str,
-    json: &str,
-    expected: Option<u32>,
-) -> Outcome<u32> {
+fn put(txn: &Txn<'_>, kind: &str, id: &str, json: &str, expected: Option<u32>) -> Outcome<u32> {
     let found = get(txn.connection(), kind, id)?;
     let version = found.as_ref().map_or(0, |document| document.version);
     if expected.is_some_and(|expected| expected != version) {
@@ -61,17 +111,13 @@ pub(super) fn put(
     Ok(version + 1)
 }
 
-pub(super) fn get(
-    connection: &Connection,
-    kind: &str,
-    id: &str,
-) -> Outcome<Option<StoredDocument>> {
+fn get(connection: &Connection, kind: &str, id: &str) -> Outcome<Option<StoredDocument>> {
     let sql = format!("SELECT {COLUMNS} FROM documents WHERE kind = ?1 AND id = ?2");
     Ok(connection.prepare_cached(&sql)?.query_row((kind, id), read).optional()?)
 }
 
 /// All of a kind, in the order they were made.
-pub(super) fn list(connection: &Connection, kind: &str) -> Outcome<Vec<StoredDocument>> {
+fn list(connection: &Connection, kind: &str) -> Outcome<Vec<StoredDocument>> {
     let sql = format!("SELECT {COLUMNS} FROM documents WHERE kind = ?1 ORDER BY number");
     let mut select = connection.prepare_cached(&sql)?;
     let found = select.query_map([kind], read)?;
@@ -79,7 +125,7 @@ pub(super) fn list(connection: &Connection, kind: &str) -> Outcome<Vec<StoredDoc
 }
 
 /// Whether there was one.
-pub(super) fn delete(txn: &Txn<'_>, kind: &str, id: &str) -> Outcome<bool> {
+fn delete(txn: &Txn<'_>, kind: &str, id: &str) -> Outcome<bool> {
     let sql = "DELETE FROM documents WHERE kind = ?1 AND id = ?2";
     Ok(txn.sql(sql)?.execute((kind, id))? > 0)
 }

@@ -10,6 +10,7 @@ use super::super::session_row::now_ms;
 use super::super::writer::Txn;
 use super::post::{NewSpan, Post};
 use super::usage::TokenUsage;
+use super::words;
 
 /// So many bits of a span's number are its place in its trace.
 pub(super) const PLACE_BITS: u32 = 20;
@@ -38,14 +39,31 @@ pub(super) fn write(txn: &Txn<'_>, post: &Post, max_spans: i64) -> Outcome<Writt
         Some(trace) => trace,
         None => TraceRow::new(txn)?,
     };
+    let mut ended = Runs::default();
     for (place, span) in post.spans.iter().enumerate() {
-        if trace.add(txn, post, span, max_spans.min(MAX_SPANS))? {
-            written.stored.push(place);
-            written.fresh += usize::from(span.end > 0.0);
+        let Some(number) = trace.add(txn, post, span, max_spans.min(MAX_SPANS))? else { continue };
+        written.stored.push(place);
+        if span.end > 0.0 {
+            written.fresh += 1;
+            ended.add(number);
         }
     }
+    ended.0.iter().try_for_each(|run| words::leave(txn, *run))?;
     trace.write(txn, &post.trace, written.is_new_trace)?;
     Ok(written)
+}
+
+/// Numbers that follow each other, as their first and their last.
+#[derive(Debug, Default)]
+struct Runs(Vec<(i64, i64)>);
+
+impl Runs {
+    fn add(&mut self, number: i64) {
+        match self.0.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => self.0.push((number, number)),
+        }
+    }
 }
 
 /// The row of a trace while spans are added.
@@ -103,25 +121,35 @@ impl TraceRow {
         Ok(Self { number, ..Self::default() })
     }
 
-    /// `false` if the span is not stored: it has ended already, or there are too many.
-    fn add(&mut self, txn: &Txn<'_>, post: &Post, span: &NewSpan, max_spans: i64) -> Outcome<bool> {
-        let known = if self.spans == 0 { None } else { Known::find(txn, self.number, &span.id)? };
-        let number = match known {
-            Some(known) if known.has_ended && span.end <= 0.0 => return Ok(false),
-            Some(known) => {
-                self.usage.subtract(&known.usage);
-                known.number
-            }
-            None if self.spans >= max_spans => {
-                self.dropped += 1;
-                return Ok(false);
-            }
-            None => {
-                self.spans += 1;
-                (self.number << PLACE_BITS) | (self.spans - 1)
+    /// The number of the span; `None` if it is not stored, because it has ended already, or
+    /// because there are too many.
+    fn add(
+        &mut self,
+        txn: &Txn<'_>,
+        post: &Post,
+        span: &NewSpan,
+        max_spans: i64,
+    ) -> Outcome<Option<i64>> {
+        let next = (self.number << PLACE_BITS) | self.spans;
+        // Most spans are new: that is tried first.
+        let is_new = self.spans < max_spans && insert_span(txn, self.number, next, span)?;
+        let number = if is_new {
+            self.spans += 1;
+            next
+        } else {
+            match Known::find(txn, self.number, &span.id)? {
+                Some(known) if known.has_ended && span.end <= 0.0 => return Ok(None),
+                Some(known) => {
+                    self.usage.subtract(&known.usage);
+                    update_span(txn, known.number, span)?;
+                    known.number
+                }
+                None => {
+                    self.dropped += 1;
+                    return Ok(None);
+                }
             }
         };
-        write_span(txn, self.number, number, known.is_some(), span)?;
         self.usage.add(&span.usage.unwrap_or_default());
         self.session = self.session.take().or_else(|| span.session.clone());
         for (name, value) in &span.labels {
@@ -131,13 +159,13 @@ impl TraceRow {
                 value,
             ))?;
         }
-        let is_first = self.spans == 1 && known.is_none();
+        let is_first = self.spans == 1 && is_new;
         if is_first || number == self.head || (span.is_root && !self.has_root) {
             self.head = number;
             self.has_root = span.is_root;
             self.shown = Some(Shown::new(post, span));
         }
-        Ok(true)
+        Ok(Some(number))
     }
 
     fn write(self, txn: &Txn<'_>, id: &str, is_new: bool) -> Outcome<()> {
@@ -231,33 +259,32 @@ pub(super) fn usage_at(
     }))
 }
 
-fn write_span(
-    txn: &Txn<'_>,
-    trace: i64,
-    number: i64,
-    is_known: bool,
-    span: &NewSpan,
-) -> Outcome<()> {
+/// The four columns of a span's usage.
+fn usage_columns(span: &NewSpan) -> (Option<i64>, Option<i64>, Option<i64>, Option<f64>) {
     let tokens = |pick: fn(&TokenUsage) -> i64| span.usage.as_ref().map(pick);
-    let input = tokens(|usage| usage.input_tokens);
-    let output = tokens(|usage| usage.output_tokens);
-    let total = tokens(|usage| usage.total_tokens);
-    let cost = span.usage.and_then(|usage| usage.cost);
-    if is_known {
-        txn.sql(
-            "UPDATE spans SET end = ?2, input_tokens = ?3, output_tokens = ?4, total_tokens = ?5,
-                 cost = ?6, json = ?7 WHERE number = ?1",
-        )?
-        .execute((number, span.end, input, output, total, cost, &span.json))?;
-    } else {
-        txn.sql(
-            "INSERT INTO spans (number, end, input_tokens, output_tokens, total_tokens, cost, json,
-                 trace, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute((number, span.end, input, output, total, cost, &span.json, trace, &span.id))?;
-    }
-    if span.end > 0.0 {
-        txn.sql("INSERT OR IGNORE INTO fresh VALUES (?1)")?.execute([number])?;
-    }
+    (
+        tokens(|usage| usage.input_tokens),
+        tokens(|usage| usage.output_tokens),
+        tokens(|usage| usage.total_tokens),
+        span.usage.and_then(|usage| usage.cost),
+    )
+}
+
+/// `false` if the trace has a span with this id.
+fn insert_span(txn: &Txn<'_>, trace: i64, number: i64, span: &NewSpan) -> Outcome<bool> {
+    let (input, output, total, cost) = usage_columns(span);
+    let sql =
+        "INSERT INTO spans (number, end, input_tokens, output_tokens, total_tokens, cost, json,
+             trace, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (trace, id) DO NOTHING";
+    let row = (number, span.end, input, output, total, cost, &span.json, trace, &span.id);
+    Ok(txn.sql(sql)?.execute(row)? > 0)
+}
+
+fn update_span(txn: &Txn<'_>, number: i64, span: &NewSpan) -> Outcome<()> {
+    let (input, output, total, cost) = usage_columns(span);
+    let sql = "UPDATE spans SET end = ?2, input_tokens = ?3, output_tokens = ?4, total_tokens = ?5,
+             cost = ?6, json = ?7 WHERE number = ?1";
+    txn.sql(sql)?.execute((number, span.end, input, output, total, cost, &span.json))?;
     Ok(())
 }

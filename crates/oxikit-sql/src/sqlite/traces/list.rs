@@ -154,7 +154,7 @@ fn add_columns(query: &TraceQuery, conditions: &mut Conditions) {
     conditions.compare("t.end - t.start >=", query.min_duration);
     conditions.compare("t.end - t.start <=", query.max_duration);
     if let Some(status) = query.status {
-        // Not a parameter: an index has the failed ones.
+        // Not a parameter: there are indexes of those that failed, and of those that run.
         let state = match status {
             TraceStatus::Running => 0,
             TraceStatus::Success => 1,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
 use super::super::writer::Txn;
-use super::TraceError;
+use super::{Inner, TraceError, TraceStore};
 
 /// A page has so many lines at most, whatever was asked for.
 const MAX_PAGE: usize = 1000;
@@ -52,9 +52,38 @@ pub struct LogPage {
     pub next: Option<String>,
 }
 
+impl TraceStore {
+    /// Stores log lines.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn add_logs(&self, logs: Vec<LogRecord>) -> Result<(), TraceError> {
+        let Inner { options, writer, upkeep, .. } = &*self.0;
+        let new = |log| NewLog::new(log, options.max_attribute_bytes);
+        let logs: Vec<_> = logs.into_iter().map(new).collect::<Result<_, _>>()?;
+        upkeep.note_logs(logs.len());
+        let write = move |txn: &Txn<'_>| logs.iter().try_for_each(|log| log.write(txn));
+        self.change("the logs", write).await?;
+        upkeep.leave(writer, options);
+        Ok(())
+    }
+
+    /// The log lines of a page.
+    ///
+    /// # Errors
+    ///
+    /// If the query makes no sense, or the store does not work.
+    pub async fn logs(&self, query: &LogQuery) -> Result<LogPage, TraceError> {
+        let before = position(query)?;
+        let query = query.clone();
+        self.look("the logs", move |connection| list(connection, &query, before)).await
+    }
+}
+
 /// A line as its row has it.
 #[derive(Debug)]
-pub(super) struct NewLog {
+struct NewLog {
     trace: Option<String>,
     span: Option<String>,
     severity: i64,
@@ -64,7 +93,7 @@ pub(super) struct NewLog {
 
 impl NewLog {
     /// A text that is longer than `max_bytes` is cut.
-    pub(super) fn new(mut log: LogRecord, max_bytes: usize) -> Result<Self, TraceError> {
+    fn new(mut log: LogRecord, max_bytes: usize) -> Result<Self, TraceError> {
         if let Some(body) = log.body.as_str().filter(|body| body.len() > max_bytes) {
             let end = body.floor_char_boundary(max_bytes);
             log.body = format!("{}… [cut, {} bytes]", &body[..end], body.len()).into();
@@ -75,7 +104,7 @@ impl NewLog {
         Ok(Self { trace: trace_id, span: span_id, severity: severity_number, severity_text, json })
     }
 
-    pub(super) fn write(&self, txn: &Txn<'_>) -> Outcome<()> {
+    fn write(&self, txn: &Txn<'_>) -> Outcome<()> {
         let Self { trace, span, severity, severity_text, json } = self;
         txn.sql(
             "INSERT INTO logs (trace, span, severity, severity_text, written_at, json)
@@ -87,7 +116,7 @@ impl NewLog {
 }
 
 /// The place that a page goes on from: lines before it.
-pub(super) fn position(query: &LogQuery) -> Result<i64, TraceError> {
+fn position(query: &LogQuery) -> Result<i64, TraceError> {
     let Some(token) = &query.after else { return Ok(i64::MAX) };
     let number = token.strip_prefix('l').and_then(|number| i64::from_str_radix(number, 16).ok());
     number
@@ -95,7 +124,7 @@ pub(super) fn position(query: &LogQuery) -> Result<i64, TraceError> {
 }
 
 /// The lines of a page.
-pub(super) fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPage> {
+fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPage> {
     let mut sql = "SELECT number, json FROM logs WHERE number < ?1".to_owned();
     let mut parameters = vec![Value::Integer(before)];
     let mut compare = |column: &str, value: Option<Value>| {

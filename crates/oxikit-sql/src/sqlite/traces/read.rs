@@ -6,11 +6,70 @@ use serde_json::Value;
 use super::super::failure::Outcome;
 use super::super::readers::at_once;
 use super::ingest::{PLACE_BITS, usage_at};
-use super::query::StoredSpan;
+use super::query::{StoredSpan, TraceSummary};
 use super::torn::{span_text, text};
+use super::{TraceError, TraceStore, list};
+
+impl TraceStore {
+    /// A trace as a list shows it.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn summary(&self, trace_id: &str) -> Result<Option<TraceSummary>, TraceError> {
+        let id = trace_id.to_owned();
+        self.look(trace_id, move |connection| list::summary(connection, &id)).await
+    }
+
+    /// The whole trace: the JSON of a [`TraceData`](oxikit_wire::trace::TraceData), its
+    /// spans as they came.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn get(&self, trace_id: &str) -> Result<Option<String>, TraceError> {
+        let id = trace_id.to_owned();
+        self.look(trace_id, move |connection| trace(connection, &id)).await
+    }
+
+    /// The same for somebody else to read: without what looks like a secret.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn export(&self, trace_id: &str) -> Result<Option<String>, TraceError> {
+        let trace = self.get(trace_id).await?;
+        Ok(trace.map(|json| oxikit_core::redact::json_text(&json).into_owned()))
+    }
+
+    /// One span.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn span(
+        &self,
+        trace_id: &str,
+        span_id: &str,
+    ) -> Result<Option<StoredSpan>, TraceError> {
+        let (of_trace, id) = (trace_id.to_owned(), span_id.to_owned());
+        self.look(trace_id, move |connection| span(connection, &of_trace, &id)).await
+    }
+
+    /// The spans of a trace in the order of their arrival; none if there is no such
+    /// trace.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn spans(&self, trace_id: &str) -> Result<Vec<StoredSpan>, TraceError> {
+        let id = trace_id.to_owned();
+        self.look(trace_id, move |connection| spans(connection, &id)).await
+    }
+}
 
 /// The JSON of a trace, put together of the texts of its spans.
-pub(super) fn trace(connection: &Connection, id: &str) -> Outcome<Option<String>> {
+fn trace(connection: &Connection, id: &str) -> Outcome<Option<String>> {
     at_once(connection, || {
         let sql = "SELECT number, name, start, end FROM traces WHERE id = ?1";
         let read = |row: &Row<'_>| {
@@ -32,14 +91,14 @@ pub(super) fn trace(connection: &Connection, id: &str) -> Outcome<Option<String>
 }
 
 /// One span.
-pub(super) fn span(connection: &Connection, trace: &str, id: &str) -> Outcome<Option<StoredSpan>> {
+fn span(connection: &Connection, trace: &str, id: &str) -> Outcome<Option<StoredSpan>> {
     let sql = "SELECT s.id, s.json, s.input_tokens, s.output_tokens, s.total_tokens, s.cost
          FROM traces t JOIN spans s ON s.trace = t.number WHERE t.id = ?1 AND s.id = ?2";
     Ok(connection.prepare_cached(sql)?.query_row((trace, id), stored_span).optional()?)
 }
 
 /// The spans of a trace in the order of their arrival.
-pub(super) fn spans(connection: &Connection, trace: &str) -> Outcome<Vec<StoredSpan>> {
+fn spans(connection: &Connection, trace: &str) -> Outcome<Vec<StoredSpan>> {
     let sql = "SELECT s.id, s.json, s.input_tokens, s.output_tokens, s.total_tokens, s.cost
          FROM traces t JOIN spans s ON s.trace = t.number WHERE t.id = ?1 ORDER BY s.number";
     let mut select = connection.prepare_cached(sql)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 
-use super::super::failure::{Failure, Outcome};
+use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
 use super::super::writer::{Promise, Txn, Writer};
 use super::ingest::Written;
@@ -56,7 +56,7 @@ impl Upkeep {
     pub(super) fn leave(&self, writer: &Writer, options: &TraceOptions) {
         if self.fresh.load(Ordering::Relaxed) >= INDEX_STEP {
             self.fresh.store(0, Ordering::Relaxed);
-            let index = |txn: &Txn<'_>| words::index(txn, 2 * INDEX_STEP).map(drop);
+            let index = |txn: &Txn<'_>| words::index(txn, 2 * INDEX_STEP);
             writer.leave(Promise::UntilPowerCut, index);
         }
         let every = (options.max_traces / 100).clamp(1, PRUNE_STEP / 2);
@@ -134,18 +134,11 @@ fn candidates(txn: &Txn<'_>) -> Outcome<Vec<Candidate>> {
     Ok(txn.sql(sql)?.query_map([PRUNE_STEP as i64], read)?.collect::<Result<_, _>>()?)
 }
 
-/// How many rows a table has beyond `max`. Counting takes a while with many rows, so
-/// it is done only if the numbers say that there may be too many.
+/// How many rows a table has beyond `max`.
 fn surplus(txn: &Txn<'_>, table: &str, max: usize) -> Outcome<i64> {
-    let max = i64::try_from(max).unwrap_or(i64::MAX);
-    let one = |sql: String| txn.sql(&sql)?.query_row([], |row| row.get(0)).map_err(Failure::from);
-    let newest: i64 = one(format!("SELECT COALESCE(MAX(number), 0) FROM {table}"))?;
-    let oldest: i64 = one(format!("SELECT COALESCE(MIN(number), 1) FROM {table}"))?;
-    if newest - oldest < max {
-        return Ok(0);
-    }
-    let count: i64 = one(format!("SELECT COUNT(*) FROM {table}"))?;
-    Ok((count - max).max(0))
+    let sql = "SELECT amount FROM counts WHERE name = ?1";
+    let count: i64 = txn.sql(sql)?.query_row([table], |row| row.get(0))?;
+    Ok(count.saturating_sub(i64::try_from(max).unwrap_or(i64::MAX)).max(0))
 }
 
 /// Bytes of the file that are in use.
@@ -159,7 +152,7 @@ fn bytes(connection: &Connection) -> Outcome<u64> {
 pub(super) fn remove(txn: &Txn<'_>, number: i64, id: &str) -> Outcome<()> {
     let (from, to) = read::numbers(number);
     txn.sql("DELETE FROM words WHERE rowid BETWEEN ?1 AND ?2")?.execute((from, to))?;
-    txn.sql("DELETE FROM fresh WHERE number BETWEEN ?1 AND ?2")?.execute((from, to))?;
+    txn.sql("DELETE FROM fresh WHERE first BETWEEN ?1 AND ?2")?.execute((from, to))?;
     txn.sql("DELETE FROM spans WHERE number BETWEEN ?1 AND ?2")?.execute((from, to))?;
     txn.sql("DELETE FROM labels WHERE trace = ?1")?.execute([number])?;
     txn.sql("DELETE FROM logs WHERE trace = ?1")?.execute([id])?;

@@ -32,29 +32,50 @@ pub(super) fn wanted(text: &str) -> Option<String> {
     (!wanted.is_empty()).then(|| wanted.join(" AND "))
 }
 
-/// Puts spans into the index whose words are not there yet, so many at most, and
-/// answers how many there were.
-pub(super) fn index(txn: &Txn<'_>, limit: usize) -> Outcome<usize> {
-    let numbers: Vec<i64> = txn
-        .sql("SELECT number FROM fresh ORDER BY number LIMIT ?1")?
-        .query_map([limit as i64], |row| row.get(0))?
+/// Notes spans whose words are not in the index yet: their first and last number, and all
+/// between.
+pub(super) fn leave(txn: &Txn<'_>, run: (i64, i64)) -> Outcome<()> {
+    let sql = "INSERT INTO fresh (first, last) VALUES (?1, ?2)
+         ON CONFLICT (first) DO UPDATE SET last = MAX(last, excluded.last)";
+    txn.sql(sql)?.execute(run)?;
+    Ok(())
+}
+
+/// Puts spans into the index whose words are not there yet, so many at most.
+pub(super) fn index(txn: &Txn<'_>, limit: usize) -> Outcome<()> {
+    let mut left = i64::try_from(limit).unwrap_or(i64::MAX);
+    let runs: Vec<(i64, i64)> = txn
+        .sql("SELECT first, last FROM fresh ORDER BY first LIMIT ?1")?
+        .query_map([left], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let mut text = String::new();
-    for number in &numbers {
-        let mut select = txn.sql("SELECT json FROM spans WHERE number = ?1")?;
-        let mut rows = select.query([number])?;
-        text.clear();
-        if let Some(row) = rows.next()? {
-            collect(row.get_ref(0)?.as_str().unwrap_or_default(), &mut text);
+    for (first, last) in runs {
+        let end = last.min(first.saturating_add(left - 1));
+        index_run(txn, (first, end), &mut text)?;
+        txn.sql("DELETE FROM fresh WHERE first = ?1")?.execute([first])?;
+        if end < last {
+            leave(txn, (end + 1, last))?;
         }
+        left -= end - first + 1;
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn index_run(txn: &Txn<'_>, run: (i64, i64), text: &mut String) -> Outcome<()> {
+    let sql = "SELECT number, json FROM spans WHERE number BETWEEN ?1 AND ?2";
+    let mut select = txn.sql(sql)?;
+    let mut rows = select.query(run)?;
+    while let Some(row) = rows.next()? {
+        text.clear();
+        collect(row.get_ref(1)?.as_str().unwrap_or_default(), text);
         // It may have ended twice.
         txn.sql("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?
-            .execute((number, &text))?;
+            .execute((row.get::<_, i64>(0)?, &*text))?;
     }
-    if let Some(last) = numbers.last() {
-        txn.sql("DELETE FROM fresh WHERE number <= ?1")?.execute([last])?;
-    }
-    Ok(numbers.len())
+    Ok(())
 }
 
 /// Whether all spans are in the index.

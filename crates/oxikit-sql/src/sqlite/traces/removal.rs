@@ -1,0 +1,83 @@
+//! Traces and log lines that go.
+
+use rusqlite::OptionalExtension;
+
+use super::super::prune;
+use super::super::writer::Txn;
+use super::{TraceError, TraceStore, upkeep};
+
+/// What a prune has removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PrunedTraces {
+    /// So many traces.
+    pub traces: u64,
+    /// So many log lines, besides those of these traces.
+    pub logs: u64,
+}
+
+impl TraceStore {
+    /// Removes a trace with its logs; `false` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn delete(&self, trace_id: &str) -> Result<bool, TraceError> {
+        let id = trace_id.to_owned();
+        let delete = move |txn: &Txn<'_>| {
+            let sql = "SELECT number FROM traces WHERE id = ?1";
+            let number = txn.sql(sql)?.query_row([&id], |row| row.get(0)).optional()?;
+            number.map(|number| upkeep::remove(txn, number, &id)).transpose()
+        };
+        Ok(self.change(trace_id, delete).await?.is_some())
+    }
+
+    /// Removes all traces and logs. Documents stay.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn clear(&self) -> Result<(), TraceError> {
+        let clear = |txn: &Txn<'_>| {
+            for sql in [
+                "DELETE FROM spans",
+                "DELETE FROM labels",
+                "DELETE FROM fresh",
+                "DELETE FROM logs",
+                "DELETE FROM traces",
+                "INSERT INTO words (words) VALUES ('delete-all')",
+            ] {
+                txn.sql(sql)?.execute([])?;
+            }
+            Ok(())
+        };
+        self.change("the traces", clear).await?;
+        self.vacuum().await
+    }
+
+    /// Removes what is too much now, in small steps, and gives its room back. It goes
+    /// on by itself whenever something is written.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn prune(&self) -> Result<PrunedTraces, TraceError> {
+        let mut pruned = PrunedTraces::default();
+        loop {
+            let options = self.0.options.clone();
+            let step = self.change("the traces", move |txn| upkeep::prune(txn, &options)).await?;
+            pruned.traces += step.traces;
+            pruned.logs += step.logs;
+            if step.traces + step.logs == 0 {
+                break;
+            }
+        }
+        self.vacuum().await?;
+        Ok(pruned)
+    }
+
+    async fn vacuum(&self) -> Result<(), TraceError> {
+        let vacuumed = prune::vacuum(&self.0.writer).await;
+        Ok(vacuumed.map_err(|failure| failure.about("the file"))?)
+    }
+}
