@@ -23,6 +23,7 @@ pub(super) use origin::{Origin, Setting};
 use origin::{Variables, pick, pick_port};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const MEGABYTE: u64 = 1 << 20;
 
 /// What can be set on the command line.
 #[derive(Debug, Clone, Default, Args)]
@@ -79,6 +80,7 @@ struct SettingFile {
     raw: Option<bool>,
     max_traces: Option<usize>,
     max_days: Option<u32>,
+    max_megabytes: Option<u64>,
     prices: Option<HashMap<String, ModelPrice>>,
     command: Option<Vec<String>>,
     limits: Option<Limits>,
@@ -98,6 +100,8 @@ pub(super) struct Settings {
     pub(super) raw: Setting<bool>,
     pub(super) max_traces: Setting<usize>,
     pub(super) max_days: Setting<u32>,
+    /// Of the file with the traces.
+    pub(super) max_megabytes: Setting<u64>,
     /// What models cost.
     pub(super) prices: Setting<HashMap<String, ModelPrice>>,
     pub(super) command: Setting<Option<Vec<String>>>,
@@ -150,6 +154,7 @@ impl Settings {
                 kept.max_traces,
             ),
             max_days: pick(flags.max_days, env.read("OXIKIT_MAX_DAYS")?, file.max_days, days),
+            max_megabytes: pick(None, None, file.max_megabytes, kept.max_bytes / MEGABYTE),
             prices: pick(None, None, file.prices, HashMap::new()),
             command: pick(None, None, file.command.map(Some), None),
             limits: pick(None, None, file.limits, Limits::default()),
@@ -174,6 +179,7 @@ impl Settings {
         options.telemetry.raw = self.raw.value;
         options.traces.max_traces = self.max_traces.value;
         options.traces.max_age = DAY * self.max_days.value;
+        options.traces.max_bytes = self.max_megabytes.value.saturating_mul(MEGABYTE);
         options.traces.prices.clone_from(&self.prices.value);
         self.limits.value.set(&mut options.manager);
         options
@@ -193,6 +199,7 @@ impl Settings {
             ("raw", json!(self.raw.value), self.raw.origin),
             ("max_traces", json!(self.max_traces.value), self.max_traces.origin),
             ("max_days", json!(self.max_days.value), self.max_days.origin),
+            ("max_megabytes", json!(self.max_megabytes.value), self.max_megabytes.origin),
             ("prices", json!(self.prices.value), self.prices.origin),
             ("command", json!(self.command.value), self.command.origin),
             ("limits", json!(self.limits.value), self.limits.origin),
@@ -276,12 +283,13 @@ mod tests {
 
     #[test]
     fn what_is_kept_and_taken_reaches_the_server() {
-        let file = "raw = true\nmax_days = 2\n[prices.\"demo/model\"]\ninput = 0.3\noutput = 2.5";
+        let file = "raw = true\nmax_days = 2\nmax_megabytes = 3\n[prices.\"demo/model\"]\ninput = 0.3\noutput = 2.5";
         let flags = SettingArgs { max_traces: Some(5), ..SettingArgs::default() };
         let settings = resolve(&flags, &[("OXIKIT_STRICT", "true")], file).unwrap();
         let options = settings.server_options(PathBuf::new());
         assert!(options.telemetry.raw && options.telemetry.strict);
         assert_eq!((options.traces.max_traces, options.traces.max_age), (5, 2 * DAY));
+        assert_eq!(options.traces.max_bytes, 3 << 20);
         let price = ModelPrice { input: 0.3, output: 2.5 };
         assert_eq!(options.traces.prices["demo/model"], price);
     }

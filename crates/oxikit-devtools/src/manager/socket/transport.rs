@@ -2,7 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::upgrade::Upgraded;
@@ -11,16 +11,26 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 /// A peer that is sent away and is silent for so long has said what it had to say.
 const QUIET: Duration = Duration::from_millis(100);
+/// So much is read at once of a peer that sends much.
+const BURST: usize = 32 << 10;
 
 /// An upgraded connection that counts what comes.
 pub(crate) struct Transport {
     io: TokioIo<Upgraded>,
     received: u64,
+    burst: Option<Burst>,
+}
+
+/// What was read ahead. There is none on a socket whose messages are few or small: what
+/// an idle socket keeps is counted.
+struct Burst {
+    bytes: Vec<u8>,
+    taken: usize,
 }
 
 impl Transport {
     pub(crate) fn new(upgraded: Upgraded) -> Self {
-        Self { io: TokioIo::new(upgraded), received: 0 }
+        Self { io: TokioIo::new(upgraded), received: 0, burst: None }
     }
 
     /// Bytes that have come so far.
@@ -37,6 +47,42 @@ impl Transport {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(Ok(1..)) = tokio::time::timeout(QUIET, self.io.read(&mut buffer)).await {}
     }
+
+    fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Some(burst) = &mut self.burst else {
+            ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
+            // It is full: there is more.
+            if buffer.remaining() == 0 {
+                self.burst = Some(Burst { bytes: Vec::new(), taken: 0 });
+            }
+            return Poll::Ready(Ok(()));
+        };
+        if burst.taken == burst.bytes.len() {
+            burst.bytes.resize(BURST, 0);
+            burst.taken = 0;
+            let mut ahead = ReadBuf::new(&mut burst.bytes);
+            let read = Pin::new(&mut self.io).poll_read(cx, &mut ahead);
+            let count = ahead.filled().len();
+            burst.bytes.truncate(count);
+            if count == 0 {
+                self.burst = None;
+                return read;
+            }
+        }
+        let ahead = &burst.bytes[burst.taken..];
+        let count = ahead.len().min(buffer.remaining());
+        buffer.put_slice(&ahead[..count]);
+        burst.taken += count;
+        let is_last = burst.bytes.len() < BURST && burst.taken == burst.bytes.len();
+        if is_last {
+            self.burst = None;
+        }
+        Poll::Ready(Ok(()))
+    }
 }
 
 impl AsyncRead for Transport {
@@ -46,12 +92,11 @@ impl AsyncRead for Transport {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let poll = Pin::new(&mut self.io).poll_read(cx, buffer);
+        let poll = self.poll_fill(cx, buffer);
         self.received += (buffer.filled().len() - before) as u64;
         poll
     }
 }
-
 impl AsyncWrite for Transport {
     fn poll_write(
         mut self: Pin<&mut Self>,
