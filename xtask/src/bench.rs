@@ -1,8 +1,10 @@
 //! What things cost, each beside its floor and its aim.
 
 mod chart;
+mod devtools;
 mod goals;
 mod http;
+mod manager;
 mod peers;
 mod reflection;
 mod report;
@@ -10,6 +12,7 @@ mod runner;
 mod scenario;
 mod sessions;
 mod stores;
+mod tool_server;
 mod traced;
 
 use anyhow::{Result, bail};
@@ -24,8 +27,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Some((suite, options)) if suite == "http" => runner::run(&http::SUITE, options),
         Some((suite, options)) if suite == "sessions" => runner::run(&sessions::SUITE, options),
         Some((suite, options)) if suite == "reflection" => runner::run(&reflection::SUITE, options),
+        Some((suite, options)) if suite == "manager" => runner::run(&manager::SUITE, options),
         Some((suite, _)) => {
-            let suites = "`core`, `http`, `sessions`, `reflection`";
+            let suites = "`core`, `http`, `sessions`, `reflection`, `manager`";
             bail!("there is no benchmark suite `{suite}`; there are {suites}")
         }
     }

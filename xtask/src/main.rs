@@ -51,6 +51,9 @@ The chores of this repository.
   cargo xtask bench reflection [--rounds N | --replay FILE] [--quick] [--docs] [scenario…]
         A server that is connected with the developer tools and tells them of every call,
         beside itself without them.
+  cargo xtask bench manager [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]
+        The developer tools, beside the official manager and telemetry server. --long adds
+        a million traces, which take a few minutes to be made.
   cargo xtask postgres [command…]
         A PostgreSQL server for tests: with a command while that runs, its address in
         OXIKIT_TEST_POSTGRES; else until standard input ends, where it is told to

@@ -15,12 +15,15 @@ const STEP: f64 = 18.0;
 const TOP: f64 = 88.0;
 
 /// From fast to slow, with the class that colours it.
-const BARS: [(Peer, &str); 5] = [
+const BARS: [(Peer, &str); 8] = [
     (Peer::Floor, "floor"),
     (Peer::FloorOrdered, "floor"),
     (Peer::Oxikit, "oxikit"),
+    (Peer::Tools, "oxikit"),
     (Peer::GenkitJs, "js"),
     (Peer::GenkitPython, "py"),
+    (Peer::OfficialManager, "js"),
+    (Peer::OfficialTelemetry, "js"),
 ];
 
 /// Has its own background, so that it can be read on any page.
@@ -47,12 +50,12 @@ text{fill:#b7bfc8;stroke:#0d1117}
 }";
 
 /// Draws all rows that have a title and a floor.
-pub(super) fn draw(rows: &[Row], date: &str) -> String {
+pub(super) fn draw(title: &str, rows: &[Row], date: &str) -> String {
     let mut bars = String::new();
     let mut y = TOP;
     for row in rows {
-        let (Some(title), Some(floor)) = (row.figure.title, row.of(Peer::Floor)) else { continue };
-        _ = writeln!(bars, r#"<text class="title" x="16" y="{:.0}">{title}</text>"#, y + 12.0);
+        let (Some(name), Some(floor)) = (row.figure.title, row.of(Peer::Floor)) else { continue };
+        _ = writeln!(bars, r#"<text class="title" x="16" y="{:.0}">{name}</text>"#, y + 12.0);
         y += 20.0;
         for (peer, class) in BARS {
             let Some(value) = row.of(peer) else { continue };
@@ -63,10 +66,10 @@ pub(super) fn draw(rows: &[Row], date: &str) -> String {
     }
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"oxikit beside a Rust \
-         floor, Genkit JS and Genkit Python\">\n<style>{STYLE}</style>\n\
+         width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"{title}: oxikit \
+         beside a Rust floor and Genkit\">\n<style>{STYLE}</style>\n\
          <rect class=\"back\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>\n\
-         <text class=\"title big\" x=\"16\" y=\"30\">Action HTTP: shorter is better</text>\n\
+         <text class=\"title big\" x=\"16\" y=\"30\">{title}: shorter is better</text>\n\
          <text x=\"16\" y=\"50\">times the floor (axum and serde_json alone), log scale; \
          medians of one interleaved run, {date}</text>\n",
         height = y + 4.0,

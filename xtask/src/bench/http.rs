@@ -5,7 +5,8 @@ use super::goals::Goal;
 use super::peers::Peer::{self, Floor, FloorOrdered, GenkitJs, GenkitPython, Oxikit};
 use super::scenario::{Body, Figure, How, Scenario, Suite};
 
-pub(super) static SUITE: Suite = Suite { name: "http", scenarios: &SCENARIOS };
+pub(super) static SUITE: Suite =
+    Suite { name: "http", title: "Action HTTP", scenarios: &SCENARIOS };
 
 const SMALL: Body =
     Body::Text(r#"{"data":{"question":"what is this about?","tags":["a","b","c"],"n":42}}"#);

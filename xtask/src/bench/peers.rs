@@ -18,11 +18,28 @@ pub(super) enum Peer {
     Oxikit,
     GenkitJs,
     GenkitPython,
+    /// Our developer tools: the program `oxikit`.
+    Tools,
+    OfficialManager,
+    OfficialTelemetry,
 }
 
 impl Peer {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Floor, Self::FloorOrdered, Self::Oxikit, Self::GenkitJs, Self::GenkitPython];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Floor,
+        Self::FloorOrdered,
+        Self::Oxikit,
+        Self::GenkitJs,
+        Self::GenkitPython,
+        Self::Tools,
+        Self::OfficialManager,
+        Self::OfficialTelemetry,
+    ];
+    /// One of them takes part in a suite, at most.
+    pub(super) const OURS: [Self; 2] = [Self::Oxikit, Self::Tools];
+    /// What ours is compared with; one of them has a figure, at most.
+    pub(super) const OFFICIAL: [Self; 3] =
+        [Self::GenkitJs, Self::OfficialManager, Self::OfficialTelemetry];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -31,7 +48,15 @@ impl Peer {
             Self::Oxikit => "oxikit",
             Self::GenkitJs => "Genkit JS",
             Self::GenkitPython => "Genkit Python",
+            Self::Tools => "oxikit start",
+            Self::OfficialManager => "official manager",
+            Self::OfficialTelemetry => "official telemetry",
         }
+    }
+
+    /// Whether a run goes on without it.
+    pub(super) fn may_be_absent(self) -> bool {
+        self == Self::GenkitPython || Self::OFFICIAL.contains(&self)
     }
 
     /// Installs or builds it.
@@ -39,13 +64,12 @@ impl Peer {
         match self {
             Self::Floor => build_floor(&[]),
             Self::FloorOrdered => build_floor(&["--features=ordered", "--bin=floor-ordered"]),
-            Self::Oxikit => tools::run(&mut tools::cargo([
-                "build",
-                "--release",
-                "--quiet",
-                "--package=oxikit-bench",
-            ])),
-            Self::GenkitJs => install_js(),
+            Self::Oxikit => build(&["--package=oxikit-bench"]),
+            // Together, so that what both use is built once.
+            Self::Tools => build(&["--package=oxikit-devtools", "--package=oxikit-bench-traces"]),
+            Self::GenkitJs => install_js("genkit-express"),
+            Self::OfficialManager => install_js("genkit-manager"),
+            Self::OfficialTelemetry => install_js("genkit-telemetry"),
             Self::GenkitPython => install_python(),
         }
     }
@@ -56,7 +80,10 @@ impl Peer {
             Self::Floor => floor_target().join("release/floor"),
             Self::FloorOrdered => floor_target().join("release/floor-ordered"),
             Self::Oxikit => metadata::target_dir()?.join("release/oxikit-bench"),
+            Self::Tools => metadata::target_dir()?.join("release/oxikit"),
             Self::GenkitJs => dir("genkit-express").join("start.sh"),
+            Self::OfficialManager => dir("genkit-manager").join("start.sh"),
+            Self::OfficialTelemetry => dir("genkit-telemetry").join("start.sh"),
             Self::GenkitPython => dir("genkit-python").join("start.sh"),
         })
     }
@@ -67,12 +94,21 @@ pub(super) fn load_client() -> PathBuf {
     floor_target().join("release/load")
 }
 
+/// What fills a database with traces, once our tools are built.
+pub(super) fn trace_filler() -> Result<PathBuf> {
+    Ok(metadata::target_dir()?.join("release/oxikit-bench-traces"))
+}
+
 fn dir(peer: &str) -> PathBuf {
     tools::root().join("bench/peers").join(peer)
 }
 
 fn floor_target() -> PathBuf {
     dir("rust-floor").join("target")
+}
+
+fn build(packages: &[&str]) -> Result<()> {
+    tools::run(tools::cargo(["build", "--release", "--quiet"]).args(packages))
 }
 
 fn build_floor(options: &[&str]) -> Result<()> {
@@ -82,8 +118,8 @@ fn build_floor(options: &[&str]) -> Result<()> {
     tools::run(command.env("CARGO_TARGET_DIR", floor_target()))
 }
 
-fn install_js() -> Result<()> {
-    let dir = dir("genkit-express");
+fn install_js(peer: &str) -> Result<()> {
+    let dir = dir(peer);
     // npm writes this file when it is done.
     if dir.join("node_modules/.package-lock.json").exists() {
         return Ok(());
@@ -116,7 +152,8 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn start(peer: Peer, variables: &[(&str, &str)]) -> Result<Self> {
-        let port = free_port()?;
+        // A manager has two more ports, which follow.
+        let port = if peer == Peer::OfficialManager { free_ports(3)? } else { free_port()? };
         let log = out_dir()?.join(format!("{}.log", peer.name().replace([',', ' '], "-")));
         let log = File::create(log)?;
         // Ten thousand streams need as many files; `exec` keeps the process id.
@@ -154,17 +191,37 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
+impl Server {
+    pub(super) fn stop(&mut self) {
         // It may have ended by itself; none of them has anything to save.
         _ = self.child.kill();
         _ = self.child.wait();
     }
 }
 
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 /// A port that was free a moment ago, so that two runs do not meet.
 pub(super) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// The first of some ports in a row that were free a moment ago.
+fn free_ports(count: u16) -> Result<u16> {
+    for _ in 0..100 {
+        let first = TcpListener::bind("127.0.0.1:0")?;
+        let port = first.local_addr()?.port();
+        let Some(end) = port.checked_add(count) else { continue };
+        let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if (port + 1..end).all(is_free) {
+            return Ok(port);
+        }
+    }
+    bail!("there are no {count} free ports in a row")
 }
 
 /// Where logs and single runs are kept.

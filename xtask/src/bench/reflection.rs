@@ -5,7 +5,8 @@ use super::goals::Goal;
 use super::peers::Peer::{Floor, GenkitJs, Oxikit};
 use super::scenario::{Body, Figure, How, Scenario, Suite};
 
-pub(super) static SUITE: Suite = Suite { name: "reflection", scenarios: &SCENARIOS };
+pub(super) static SUITE: Suite =
+    Suite { name: "reflection", title: "Under the developer tools", scenarios: &SCENARIOS };
 
 const SMALL: Body =
     Body::Text(r#"{"data":{"question":"what is this about?","tags":["a","b","c"],"n":42}}"#);

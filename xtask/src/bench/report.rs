@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::chart;
 use super::goals::Verdict;
 use super::peers::Peer;
-use super::scenario::Figure;
+use super::scenario::{Figure, Suite};
 use crate::tools;
 
 const PAGE: &str = "docs/benchmarks.md";
@@ -21,11 +21,17 @@ pub(super) struct Samples {
     values: HashMap<(&'static str, Peer), Vec<f64>>,
     /// Requests that failed, of one figure and one peer.
     errors: HashMap<(&'static str, Peer), u64>,
+    /// The least and the most load of the machine; our own programs are a part of it.
+    load: Option<(f64, f64)>,
 }
 
 impl Samples {
     pub(super) fn add(&mut self, figures: &'static [Figure], peer: Peer, line: &Value) {
-        let is_ours = peer == Peer::Oxikit;
+        if let Some(load) = line["load"].as_f64() {
+            let (least, most) = self.load.unwrap_or((load, load));
+            self.load = Some((least.min(load), most.max(load)));
+        }
+        let is_ours = Peer::OURS.contains(&peer);
         for figure in figures.iter().filter(|figure| is_ours || !figure.is_ours) {
             let key = (figure.name, peer);
             match line[figure.field].as_f64() {
@@ -67,66 +73,55 @@ impl Row {
     fn new(figure: &'static Figure, samples: &Samples) -> Self {
         let median = |peer| Some((peer, samples.median(figure.name, peer)?));
         let medians: HashMap<Peer, f64> = Peer::ALL.into_iter().filter_map(median).collect();
-        let of = |peer| medians.get(&peer).copied();
         let errors = samples.errors(figure.name);
-        let verdict = match of(Peer::Oxikit) {
-            Some(ours) if errors.is_empty() => {
-                let goals = (&figure.must, &figure.aim);
-                Verdict::of(goals, ours, of(Peer::Floor), of(Peer::GenkitJs))
-            }
-            _ => Verdict::Missed,
-        };
-        Self { figure, medians, verdict, errors }
+        let mut row = Self { figure, medians, verdict: Verdict::Missed, errors };
+        if let Some(ours) = row.ours().filter(|_| row.errors.is_empty()) {
+            let (floor, official) = (row.of(Peer::Floor), row.official().map(|(_, value)| value));
+            row.verdict = Verdict::of((&figure.must, &figure.aim), ours, floor, official);
+        }
+        row
     }
 
     pub(super) fn of(&self, peer: Peer) -> Option<f64> {
         self.medians.get(&peer).copied()
     }
 
-    /// The peer's figure / ours, unless ours is nothing.
-    fn ratio(&self, peer: Peer) -> Option<f64> {
-        let ours = self.of(Peer::Oxikit).filter(|ours| *ours > 0.0)?;
-        Some(self.of(peer)? / ours)
+    fn ours(&self) -> Option<f64> {
+        Peer::OURS.into_iter().find_map(|peer| self.of(peer))
+    }
+
+    /// What ours is compared with.
+    fn official(&self) -> Option<(Peer, f64)> {
+        Peer::OFFICIAL.into_iter().find_map(|peer| Some((peer, self.of(peer)?)))
+    }
+
+    /// A figure / ours, unless ours is nothing.
+    fn ratio(&self, other: f64) -> Option<f64> {
+        Some(other / self.ours().filter(|ours| *ours > 0.0)?)
     }
 
     fn share(&self, floor: Peer) -> Option<String> {
-        Some(format!("{:.0} %", self.ratio(floor)? * 100.0))
+        Some(format!("{:.0} %", self.ratio(self.of(floor)?)? * 100.0))
     }
 
     fn times(&self) -> Option<String> {
-        Some(format!("{} ×", number(self.ratio(Peer::GenkitJs)?)))
+        Some(format!("{} ×", number(self.ratio(self.official()?.1)?)))
     }
 
-    fn cells(&self) -> Vec<String> {
-        let value = |peer| self.of(peer).map(number);
-        let unit = self.figure.unit;
-        let cells = [
-            Some(self.figure.name.to_owned()),
-            Some(unit.to_owned()),
-            value(Peer::Floor),
-            value(Peer::FloorOrdered),
-            value(Peer::Oxikit),
-            value(Peer::GenkitJs),
-            value(Peer::GenkitPython),
-            self.share(Peer::Floor),
-            self.share(Peer::FloorOrdered),
-            self.times(),
-            Some(self.figure.must.words(unit)),
-            Some(self.figure.aim.words(unit)),
-            Some(self.verdict.word().to_owned()),
-        ];
-        cells.into_iter().map(|cell| cell.unwrap_or_default()).collect()
+    fn is_beside_js(&self) -> bool {
+        self.medians.contains_key(&Peer::GenkitJs)
     }
 
     /// Such as `echo-c16 14.2 µs, 84 % of floor, 19 × Genkit JS (must 70 %, 14 ×) ok`.
     fn line(&self) -> String {
         let unit = self.figure.unit;
-        let figure = self.of(Peer::Oxikit).map_or("nothing".to_owned(), number);
+        let figure = self.ours().map_or("nothing".to_owned(), number);
         let mut parts = vec![format!("{figure} {unit}")];
         parts.extend(self.share(Peer::Floor).map(|share| format!("{share} of floor")));
         let ordered = self.share(Peer::FloorOrdered);
         parts.extend(ordered.map(|share| format!("{share} of floor with ordered keys")));
-        parts.extend(self.times().map(|times| format!("{times} Genkit JS")));
+        let official = self.official().map_or("", |(peer, _)| peer.name());
+        parts.extend(self.times().map(|times| format!("{times} {official}")));
         parts.extend(self.errors.iter().cloned());
         let goals = [("must", &self.figure.must), ("aim", &self.figure.aim)];
         let goals = goals.into_iter().filter(|(_, goal)| !goal.is_none());
@@ -142,31 +137,37 @@ impl Row {
 
 /// All figures of a run.
 pub(super) struct Report {
-    suite: &'static str,
+    suite: &'static Suite,
     rows: Vec<Row>,
     skipped: Vec<(Peer, String)>,
     rounds: usize,
+    load: Option<(f64, f64)>,
 }
 
-const HEAD: [&str; 13] = [
-    "figure",
-    "unit",
-    "floor",
-    "ordered",
-    "oxikit",
-    "Genkit JS",
-    "Python",
-    "of floor",
-    "of ordered",
-    "to JS",
-    "must",
-    "aim",
-    "",
+/// A column of the table; one that is empty in all rows is left out.
+type Column = (&'static str, fn(&Row) -> Option<String>);
+
+const COLUMNS: [Column; 15] = [
+    ("figure", |row| Some(row.figure.name.to_owned())),
+    ("unit", |row| Some(row.figure.unit.to_owned())),
+    ("floor", |row| row.of(Peer::Floor).map(number)),
+    ("ordered", |row| row.of(Peer::FloorOrdered).map(number)),
+    ("oxikit", |row| row.ours().map(number)),
+    ("Genkit JS", |row| row.of(Peer::GenkitJs).map(number)),
+    ("official", |row| Some(number(row.official().filter(|_| !row.is_beside_js())?.1))),
+    ("Python", |row| row.of(Peer::GenkitPython).map(number)),
+    ("of floor", |row| row.share(Peer::Floor)),
+    ("of ordered", |row| row.share(Peer::FloorOrdered)),
+    ("to JS", |row| row.times().filter(|_| row.is_beside_js())),
+    ("to official", |row| row.times().filter(|_| !row.is_beside_js())),
+    ("must", |row| Some(row.figure.must.words(row.figure.unit))),
+    ("aim", |row| Some(row.figure.aim.words(row.figure.unit))),
+    ("", |row| Some(row.verdict.word().to_owned())),
 ];
 
 impl Report {
     pub(super) fn new(
-        suite: &'static str,
+        suite: &'static Suite,
         figures: Vec<&'static Figure>,
         samples: Samples,
         skipped: Vec<(Peer, String)>,
@@ -175,12 +176,26 @@ impl Report {
         let rows = figures.into_iter().map(|figure| Row::new(figure, &samples));
         // An earlier run may have left a scenario out.
         let rows = rows.filter(|row| !(row.medians.is_empty() && row.errors.is_empty())).collect();
-        Self { suite, rows, skipped, rounds }
+        Self { suite, rows, skipped, rounds, load: samples.load }
     }
 
+    /// Such as `medians of 5 rounds, load 1.2 to 2.5`.
+    fn circumstances(&self) -> String {
+        let load = self.load.map(|(least, most)| format!(", load {least:.1} to {most:.1}"));
+        format!("medians of {} rounds{}", self.rounds, load.unwrap_or_default())
+    }
+
+    /// The head, then the rows.
     fn table(&self) -> Vec<Vec<String>> {
-        let head = HEAD.map(str::to_owned).to_vec();
-        std::iter::once(head).chain(self.rows.iter().map(Row::cells)).collect()
+        let mut table = vec![Vec::new(); self.rows.len() + 1];
+        for (head, cell) in COLUMNS {
+            let cells: Vec<_> = self.rows.iter().map(|row| cell(row).unwrap_or_default()).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                let column = std::iter::once(head.to_owned()).chain(cells);
+                table.iter_mut().zip(column).for_each(|(row, cell)| row.push(cell));
+            }
+        }
+        table
     }
 
     pub(super) fn print(&self) {
@@ -188,25 +203,25 @@ impl Report {
         let width = |column: usize| {
             table.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
         };
-        let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-        println!("\nmedians of {} rounds; CPU of the server\n", self.rounds);
+        let widths: Vec<usize> = (0..table[0].len()).map(width).collect();
+        println!("\n{}; CPU of the server\n", self.circumstances());
         for row in &table {
             let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                let is_number = (2..10).contains(&column);
+                let is_number = column > 1 && !matches!(&*table[0][column], "must" | "aim" | "");
                 if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
             });
             println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
         }
         println!();
         for (peer, why) in &self.skipped {
-            println!("{}: {} skipped: {why}", self.suite, peer.name());
+            println!("{}: {} skipped: {why}", self.suite.name, peer.name());
         }
         for row in &self.rows {
-            println!("{}/{}", self.suite, row.line());
+            println!("{}/{}", self.suite.name, row.line());
         }
         let bound = self.rows.iter().filter(|row| !row.figure.must.is_none());
         let met = bound.clone().filter(|row| matches!(row.verdict, Verdict::Aim | Verdict::Must));
-        println!("{} {}/{} musts met", self.suite, met.count(), bound.count());
+        println!("{} {}/{} musts met", self.suite.name, met.count(), bound.count());
     }
 
     /// Fails when a *must* is missed or a request failed.
@@ -227,12 +242,13 @@ impl Report {
     pub(super) fn write_docs(&self) -> Result<()> {
         let path = tools::root().join(PAGE);
         let page = std::fs::read_to_string(&path)?;
-        let begin = format!("<!-- written by `cargo xtask bench {} --docs` -->\n", self.suite);
+        let begin = format!("<!-- written by `cargo xtask bench {} --docs` -->\n", self.suite.name);
         let (before, rest) = page.split_once(&begin).context("the page has lost its marks")?;
         let (_, after) = rest.split_once(END).context("the page has lost its marks")?;
         let date = tools::read(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
         let date = date.trim();
-        let mut text = format!("{before}{begin}\nMedians of {} rounds, {date}.", self.rounds);
+        let circumstances = self.circumstances().replacen('m', "M", 1);
+        let mut text = format!("{before}{begin}\n{circumstances}, {date}.");
         for (peer, why) in &self.skipped {
             text += &format!(" {} was skipped: {why}.", peer.name());
         }
@@ -249,8 +265,8 @@ impl Report {
         }
         std::fs::write(path, format!("{text}\n{END}{after}"))?;
         std::fs::write(
-            tools::root().join(format!("docs/bench-{}.svg", self.suite)),
-            chart::draw(&self.rows, date),
+            tools::root().join(format!("docs/bench-{}.svg", self.suite.name)),
+            chart::draw(self.suite.title, &self.rows, date),
         )?;
         Ok(())
     }

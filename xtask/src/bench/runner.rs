@@ -9,9 +9,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::devtools::DevTools;
 use super::peers::{self, Peer, Server};
 use super::report::{Report, Samples};
-use super::scenario::{Body, How, Scenario, Suite};
+use super::scenario::{Body, How, Scenario, Suite, Trial};
 use super::stores::{Kept, Stores};
 use super::traced::{self, Traced};
 use crate::tools;
@@ -83,7 +84,7 @@ pub(super) fn run(suite: &'static Suite, args: &[String]) -> Result<()> {
         None => record(suite, &options, &scenarios)?,
     };
     let figures = scenarios.iter().flat_map(|scenario| scenario.figures).collect();
-    let report = Report::new(suite.name, figures, samples, skipped, rounds);
+    let report = Report::new(suite, figures, samples, skipped, rounds);
     report.print();
     if options.writes_docs {
         report.write_docs()?;
@@ -120,7 +121,8 @@ fn replay(suite: &Suite, file: &str) -> Result<Outcome> {
         }
         rounds = rounds.max(usize::try_from(round)?);
     }
-    let absent = Peer::ALL.into_iter().filter(|peer| !seen.contains(peer));
+    let takes_part = |peer: Peer| suite.scenarios.iter().any(|scenario| scenario.has(peer));
+    let absent = Peer::ALL.into_iter().filter(|peer| takes_part(*peer) && !seen.contains(peer));
     let skipped = absent.map(|peer| (peer, "it is not in the file".to_owned())).collect();
     Ok((samples, skipped, rounds))
 }
@@ -128,6 +130,8 @@ fn replay(suite: &Suite, file: &str) -> Result<Outcome> {
 /// A run on its way.
 struct Bench {
     servers: HashMap<Peer, Server>,
+    /// Managers and telemetry servers, with what belongs to them.
+    tools: DevTools,
     /// Peers that could not be had, and why.
     skipped: Vec<(Peer, String)>,
     samples: Samples,
@@ -145,6 +149,7 @@ impl Bench {
         let lines = peers::out_dir()?.join(format!("{}-{seconds}.jsonl", suite.name));
         let mut bench = Self {
             servers: HashMap::new(),
+            tools: DevTools::default(),
             skipped: Vec::new(),
             samples: Samples::default(),
             lines: std::fs::File::create(lines)?,
@@ -152,49 +157,56 @@ impl Bench {
             stores: Stores::default(),
             traced: HashMap::new(),
         };
-        let takes_part = |peer: &Peer| {
-            let mut counts = scenarios.iter().flat_map(|scenario| scenario.counts);
-            counts.any(|(other, _)| other == peer)
-        };
+        let takes_part = |peer: Peer| scenarios.iter().any(|scenario| scenario.has(peer));
         // The load client is built with the floor.
-        for peer in Peer::ALL.into_iter().filter(|peer| *peer == Floor || takes_part(peer)) {
+        for peer in Peer::ALL.into_iter().filter(|peer| *peer == Floor || takes_part(*peer)) {
             eprintln!("preparing {}", peer.name());
-            match peer.prepare().and_then(|()| Server::start(peer, &[])) {
-                Ok(server) => _ = bench.servers.insert(peer, server),
-                Err(error) if matches!(peer, GenkitJs | GenkitPython) => {
+            match bench.prepare_peer(peer, scenarios) {
+                Err(error) if peer.may_be_absent() => {
                     eprintln!("{} is skipped: {error:#}", peer.name());
                     bench.skipped.push((peer, format!("{error:#}")));
                 }
-                Err(error) => return Err(error),
+                prepared => prepared?,
             }
         }
         Ok(bench)
     }
 
+    fn prepare_peer(&mut self, peer: Peer, scenarios: &[&Scenario]) -> Result<()> {
+        peer.prepare()?;
+        let stands =
+            |scenario: &&Scenario| scenario.has(peer) && !matches!(scenario.how, How::Tools(_));
+        if scenarios.iter().any(stands) {
+            self.servers.insert(peer, Server::start(peer, &[])?);
+        }
+        Ok(())
+    }
+
     fn round(&mut self, scenario: &'static Scenario, round: usize) -> Result<()> {
         // What starts a server of its own needs no warming up.
-        if round == 0 && !matches!(scenario.how, How::Standing | How::Traced { .. }) {
+        let is_warmed = matches!(
+            scenario.how,
+            How::Standing | How::Traced { .. } | How::Tools(Trial::Standing(_))
+        );
+        if round == 0 && !is_warmed {
             return Ok(());
         }
         if round > 1 && scenario.is_long {
             return Ok(());
         }
         for (peer, count) in scenario.counts {
-            let Some(server) = self.servers.get(peer) else { continue };
+            if self.skipped.iter().any(|(skipped, _)| skipped == peer) {
+                continue;
+            }
             let count = if self.is_quick { (count / 5).max(1) } else { *count };
-            let answer = match scenario.how {
-                How::Traced { log, .. } if *peer == Oxikit => {
-                    let traced = match self.traced.entry(log) {
-                        Entry::Occupied(traced) => traced.into_mut(),
-                        Entry::Vacant(place) => place.insert(Traced::start(log)?),
-                    };
-                    traced.measure(server, |server| {
-                        measure(scenario, *peer, count, server, &mut Stores::default())
-                    })
+            let answer = match &scenario.how {
+                How::Tools(Trial::Standing(run) | Trial::Fresh(run)) => {
+                    run(&mut self.tools, *peer, count)
                 }
-                _ => measure(scenario, *peer, count, server, &mut self.stores),
+                _ => self.measure(scenario, *peer, count),
             };
             let mut line = answer.unwrap_or_else(|error| json!({"failed": format!("{error:#}")}));
+            line["load"] = load_average().into();
             if round > 0 {
                 self.samples.add(scenario.figures, *peer, &line);
             }
@@ -205,6 +217,29 @@ impl Bench {
         }
         Ok(())
     }
+
+    fn measure(&mut self, scenario: &Scenario, peer: Peer, count: u32) -> Result<Value> {
+        let server = self.servers.get(&peer).context("it is not at work")?;
+        let How::Traced { log, .. } = scenario.how else {
+            return measure(scenario, peer, count, server, &mut self.stores);
+        };
+        if peer != Oxikit {
+            return measure(scenario, peer, count, server, &mut self.stores);
+        }
+        let traced = match self.traced.entry(log) {
+            Entry::Occupied(traced) => traced.into_mut(),
+            Entry::Vacant(place) => place.insert(Traced::start(log)?),
+        };
+        traced.measure(server, |server| {
+            measure(scenario, peer, count, server, &mut Stores::default())
+        })
+    }
+}
+
+/// How many processes wanted a core in the last minute; our own are among them.
+fn load_average() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default()
 }
 
 fn measure(
@@ -262,6 +297,7 @@ fn measure(
             load.env("PORT", port.to_string()).args(["-b", &scenario.body.text(), "--"]);
             return answer(load.arg(peer.program()?));
         }
+        How::Tools(_) => bail!("it is measured in a way of its own"),
     };
     load.args(["-n", &count.to_string()]);
     match scenario.body {
@@ -281,11 +317,11 @@ fn answer(load: &mut Command) -> Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{http, reflection, sessions};
+    use crate::bench::{http, manager, reflection, sessions};
 
     #[test]
     fn figures_have_names_of_their_own() {
-        for suite in [&http::SUITE, &sessions::SUITE, &reflection::SUITE] {
+        for suite in [&http::SUITE, &sessions::SUITE, &reflection::SUITE, &manager::SUITE] {
             let figures = suite.scenarios.iter().flat_map(|scenario| scenario.figures);
             let mut names: Vec<_> = figures.map(|figure| figure.name).collect();
             let count = names.len();

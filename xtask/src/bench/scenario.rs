@@ -1,11 +1,17 @@
 //! What is measured.
 
+use anyhow::Result;
+use serde_json::Value;
+
+use super::devtools::DevTools;
 use super::goals::Goal;
 use super::peers::Peer;
 
 /// Figures that belong together.
 pub(super) struct Suite {
     pub(super) name: &'static str,
+    /// Above its picture.
+    pub(super) title: &'static str,
     pub(super) scenarios: &'static [Scenario],
 }
 
@@ -42,6 +48,16 @@ pub(super) enum How {
         /// What is logged: `RUST_LOG`.
         log: &'static str,
     },
+    /// On the developer tools and their peers, in a way of its own.
+    Tools(Trial),
+}
+
+/// Starts what it needs, loads the peer with so many requests, and answers its figures.
+pub(super) enum Trial {
+    /// On servers that stay, and have to be warmed up.
+    Standing(fn(&mut DevTools, Peer, u32) -> Result<Value>),
+    /// On a server of its own.
+    Fresh(fn(&mut DevTools, Peer, u32) -> Result<Value>),
 }
 
 pub(super) enum Body {
@@ -63,6 +79,13 @@ pub(super) struct Figure {
     pub(super) title: Option<&'static str>,
     /// Whether only our own answers have it.
     pub(super) is_ours: bool,
+}
+
+impl Scenario {
+    /// Whether this peer takes part.
+    pub(super) fn has(&self, peer: Peer) -> bool {
+        self.counts.iter().any(|(other, _)| *other == peer)
+    }
 }
 
 impl Figure {

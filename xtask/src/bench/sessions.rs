@@ -5,7 +5,8 @@ use super::goals::Goal;
 use super::peers::Peer::{Floor, GenkitJs, Oxikit};
 use super::scenario::{Body, Figure, How, Scenario, Suite};
 
-pub(super) static SUITE: Suite = Suite { name: "sessions", scenarios: &SCENARIOS };
+pub(super) static SUITE: Suite =
+    Suite { name: "sessions", title: "Agents and sessions", scenarios: &SCENARIOS };
 
 const NEW: Body = Body::Text(
     r#"{"data":{"message":{"role":"user","content":[{"text":"what is this about?"}]}},"init":{}}"#,

@@ -100,7 +100,7 @@ impl Drop for Stores {
 }
 
 /// With the files that SQLite puts beside it.
-fn remove(file: &std::path::Path) {
+pub(super) fn remove(file: &std::path::Path) {
     for suffix in ["", "-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();
         name.push(suffix);

@@ -1,6 +1,6 @@
 //! The floor with JSON objects that keep the order of their keys.
 
-#[path = "floor.rs"]
+#[path = "floor/main.rs"]
 mod floor;
 
 fn main() {

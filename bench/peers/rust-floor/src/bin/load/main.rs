@@ -3,8 +3,14 @@
 //!   load unary  URL  [-c conns] [-n requests] [-b body | --get] [-H 'k: v']… [--pid P]…
 //!               [--rate R] no more than R requests a second  [--settle s] what the server
 //!               does so long after the last answer is counted too
-//!   load stream URL  same, reads streams to their end, counts blocks
+//!   load stream URL  same, reads streams to their end, counts blocks (--lines: lines)
+//!   load traces URL  same, each request a trace of its own  [--spans s] [--base first]
+//!               [--split] a request a span
+//!   load posts       writes the bodies of these requests to the standard output
+//!   load append URL  [-n spans] [--base b]   one trace that grows, span by span
 //!   load idle   URL  [-c conns] [--secs s]    holds streams that say nothing
+//!   load runtime WS  [-c runtimes]   plays fast runtimes until it is stopped
+//!   load sockets WS  [-c sockets] [--secs s]   holds sockets that say nothing
 //!   load chat   URL  [-c sessions] [-n turns]   conversations that grow: what a turn costs around
 //!               the 10th and the last
 //!   load stall  URL  [-c conns] [--secs s]    reads the head of a long stream, then no more
@@ -12,6 +18,9 @@
 //!
 //! --pid P: CPU time (user + system, from /proc/P) and resident memory of P over the
 //! run. It speaks to loopback only.
+
+mod posts;
+mod sockets;
 
 use std::{
     io,
@@ -42,14 +51,20 @@ struct Opt {
     secs: f64,
     rate: f64,
     settle: f64,
+    lines: bool,
+    spans: usize,
+    base: u64,
+    split: bool,
     child: Vec<String>,
 }
 
 fn args() -> Opt {
-    let mut o = Opt { c: 16, n: 1000, secs: 3.0, body: "{}".into(), ..Opt::default() };
+    let mut o = Opt { c: 16, n: 1000, secs: 3.0, spans: 10, body: "{}".into(), ..Opt::default() };
     let mut a = std::env::args().skip(1);
     o.cmd = a.next().unwrap_or_default();
-    o.url = a.next().unwrap_or_default();
+    if o.cmd != "posts" {
+        o.url = a.next().unwrap_or_default();
+    }
     while let Some(k) = a.next() {
         if k == "--" {
             o.child = a.collect();
@@ -65,6 +80,10 @@ fn args() -> Opt {
             "--pid" => o.pids.push(v().parse().expect("--pid")),
             "--secs" => o.secs = v().parse().expect("--secs"),
             "--rate" => o.rate = v().parse().expect("--rate"),
+            "--lines" => o.lines = true,
+            "--spans" => o.spans = v().parse().expect("--spans"),
+            "--base" => o.base = v().parse().expect("--base"),
+            "--split" => o.split = true,
             "--settle" => o.settle = v().parse().expect("--settle"),
             _ => panic!("unknown option {k}"),
         }
@@ -74,6 +93,9 @@ fn args() -> Opt {
 
 fn main() {
     let o = args();
+    if o.cmd == "posts" {
+        return posts::print(&o);
+    }
     let rt = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -81,7 +103,10 @@ fn main() {
         .expect("runtime");
     let out = rt.block_on(async {
         match o.cmd.as_str() {
-            "unary" | "stream" => http(o).await,
+            "unary" | "stream" | "traces" => http(o).await,
+            "append" => posts::append(&o).await,
+            "runtime" => sockets::runtimes(&o).await,
+            "sockets" => sockets::idle(&o).await,
             "chat" => chat(o).await,
             "idle" => idle(o).await,
             "stall" => stall(o).await,
@@ -206,6 +231,8 @@ struct Seen {
     failed: bool,
 }
 struct Counter {
+    /// Every line is a block, not only one with an empty line behind it.
+    lines: bool,
     last_nl: bool,
     tail: Vec<u8>,
 }
@@ -216,7 +243,7 @@ impl Counter {
             match x {
                 b'\r' => {}
                 b'\n' => {
-                    if self.last_nl {
+                    if self.lines || self.last_nl {
                         seen.blocks += 1;
                         if seen.first.is_none() {
                             seen.first = Some(t0.elapsed());
@@ -246,6 +273,7 @@ async fn exchange(
     s: &mut TcpStream,
     buf: &mut BytesMut,
     req: &[u8],
+    lines: bool,
     only_first: bool,
 ) -> io::Result<Seen> {
     let t0 = Instant::now();
@@ -273,7 +301,7 @@ async fn exchange(
         }
         read_more(s, buf).await?;
     }
-    let mut count = Counter { last_nl: false, tail: Vec::new() };
+    let mut count = Counter { lines, last_nl: false, tail: Vec::new() };
     if !chunked {
         let mut left = length.unwrap_or(0);
         while left > 0 {
@@ -344,7 +372,7 @@ async fn http(o: Opt) -> Value {
             let (o, ticket, all) = (o.clone(), ticket.clone(), all.clone());
             tokio::spawn(async move {
                 let mut t = Tally::default();
-                let req = request(&o, &o.body);
+                let mut req = request(&o, &o.body);
                 let (mut s, mut buf) = (connect(&o).await.ok(), BytesMut::new());
                 loop {
                     let k = ticket.fetch_add(1, Relaxed);
@@ -364,10 +392,12 @@ async fn http(o: Opt) -> Value {
                         tokio::time::sleep(Duration::from_millis(20)).await;
                         continue;
                     };
+                    if o.cmd == "traces" {
+                        req = request(&o, &posts::body(&o, k));
+                    }
                     let t0 = Instant::now();
-                    match timeout(Duration::from_secs(60), exchange(sock, &mut buf, &req, false))
-                        .await
-                    {
+                    let answer = exchange(sock, &mut buf, &req, o.lines, false);
+                    match timeout(Duration::from_secs(60), answer).await {
                         Ok(Ok(x)) if x.status == 200 && !x.failed => {
                             t.lat.push(t0.elapsed().as_micros() as u64);
                             t.blocks += x.blocks;
@@ -438,7 +468,7 @@ async fn turns(o: &Opt, talks: Vec<Talk>, count: u64) -> io::Result<Vec<Talk>> {
                 for _ in 0..count {
                     let x = timeout(
                         Duration::from_secs(60),
-                        exchange(&mut t.conn, &mut t.buf, &t.req, false),
+                        exchange(&mut t.conn, &mut t.buf, &t.req, false, false),
                     );
                     let x = x.await??;
                     if x.status != 200 || x.failed {
@@ -513,7 +543,8 @@ async fn idle(o: Opt) -> Value {
             continue;
         };
         let mut buf = BytesMut::new();
-        match timeout(Duration::from_secs(20), exchange(&mut s, &mut buf, &req, true)).await {
+        match timeout(Duration::from_secs(20), exchange(&mut s, &mut buf, &req, false, true)).await
+        {
             Ok(Ok(x)) if x.status == 200 => held.push(s),
             _ => errors += 1,
         }
@@ -583,7 +614,8 @@ async fn start(o: Opt) -> Value {
         if let Ok(mut s) = connect(&o).await {
             let mut buf = BytesMut::new();
             if let Ok(Ok(x)) =
-                timeout(Duration::from_secs(10), exchange(&mut s, &mut buf, &req, false)).await
+                timeout(Duration::from_secs(10), exchange(&mut s, &mut buf, &req, false, false))
+                    .await
                 && x.status == 200
             {
                 break Some(t0.elapsed());
