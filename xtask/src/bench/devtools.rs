@@ -2,6 +2,7 @@
 //! what the load client says of it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -35,13 +36,14 @@ pub(super) struct DevTools {
 
 impl DevTools {
     fn manager(&mut self, peer: Peer, runtimes: usize) -> Result<&ToolServer> {
-        let key = (peer, runtimes);
-        if !self.managers.contains_key(&key) {
-            let mut server = ToolServer::start(peer, &Settings::default())?;
-            server.join(runtimes)?;
-            self.managers.insert(key, server);
-        }
-        self.managers.get(&key).context("it was put there")
+        Ok(match self.managers.entry((peer, runtimes)) {
+            Entry::Occupied(server) => server.into_mut(),
+            Entry::Vacant(place) => {
+                let mut server = ToolServer::start(peer, &Settings::default())?;
+                server.join(runtimes)?;
+                place.insert(server)
+            }
+        })
     }
 }
 
@@ -175,14 +177,15 @@ pub(super) fn binary(_: &mut DevTools, peer: Peer, _: u32) -> Result<Value> {
 impl DevTools {
     /// An official server with so many traces, posted one after the other.
     fn filled(&mut self, peer: Peer, traces: u32) -> Result<&ToolServer> {
-        let key = (peer, traces);
-        if !self.filled.contains_key(&key) {
-            let server = ToolServer::start(peer, &Settings::default())?;
-            let (url, count) = (server.traces(), traces.to_string());
-            load(&server, &["traces", &url, "--spans", "1", "-c", "4", "-n", &count])?;
-            self.filled.insert(key, server);
-        }
-        self.filled.get(&key).context("it was put there")
+        Ok(match self.filled.entry((peer, traces)) {
+            Entry::Occupied(server) => server.into_mut(),
+            Entry::Vacant(place) => {
+                let server = ToolServer::start(peer, &Settings::default())?;
+                let (url, count) = (server.traces(), traces.to_string());
+                load(&server, &["traces", &url, "--spans", "1", "-c", "4", "-n", &count])?;
+                place.insert(server)
+            }
+        })
     }
 }
 
