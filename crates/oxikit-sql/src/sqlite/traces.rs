@@ -22,6 +22,7 @@ mod words;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use oxikit_core::ports::StoreError;
 use oxikit_wire::trace::SpanData;
@@ -47,6 +48,9 @@ pub use removal::PrunedTraces;
 pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 pub use usage::{ModelPrice, TokenUsage};
+
+/// A span waits so long for those of others, whose senders do not wait for it.
+const GATHER: Duration = Duration::from_micros(100);
 
 const SCHEMA: Schema = Schema {
     // `oxtr` in ASCII.
@@ -131,8 +135,12 @@ impl TraceStore {
         let TraceOptions { patience, readers, max_pages, .. } = options;
         let of_file = SqliteOptions { patience, readers, max_pages, ..SqliteOptions::default() };
         let connection = connection::writer(path, &of_file, &SCHEMA)?;
-        let of_writer =
-            WriterOptions { patience, acknowledge_before_commit: false, expects_failures: false };
+        let of_writer = WriterOptions {
+            patience,
+            acknowledge_before_commit: false,
+            expects_failures: false,
+            gather: GATHER,
+        };
         let writer = Writer::start(connection, Arc::new(Bells::default()), of_writer)?;
         let readers = Readers::new(path.to_owned(), &of_file);
         let (feeds, upkeep) = (Arc::default(), Arc::default());

@@ -43,25 +43,35 @@ pub(super) fn leave(txn: &Txn<'_>, run: (i64, i64)) -> Outcome<()> {
 
 /// Puts spans into the index whose words are not there yet, so many at most.
 pub(super) fn index(txn: &Txn<'_>, limit: usize) -> Outcome<()> {
-    let mut left = i64::try_from(limit).unwrap_or(i64::MAX);
-    let runs: Vec<(i64, i64)> = txn
-        .sql("SELECT first, last FROM fresh ORDER BY first LIMIT ?1")?
-        .query_map([left], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
     let mut text = String::new();
-    for (first, last) in runs {
+    take(txn, limit)?.into_iter().try_for_each(|run| index_run(txn, run, &mut text))
+}
+
+/// Takes the oldest of those that were [left](leave), so many spans at most. Runs that follow
+/// each other are one.
+fn take(txn: &Txn<'_>, limit: usize) -> Outcome<Vec<(i64, i64)>> {
+    let mut left = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut runs: Vec<(i64, i64)> = Vec::new();
+    let (mut newest, mut rest) = (None, None);
+    let mut select = txn.sql("SELECT first, last FROM fresh ORDER BY first")?;
+    let mut rows = select.query([])?;
+    while left > 0
+        && let Some(row) = rows.next()?
+    {
+        let (first, last): (i64, i64) = (row.get(0)?, row.get(1)?);
         let end = last.min(first.saturating_add(left - 1));
-        index_run(txn, (first, end), &mut text)?;
-        txn.sql("DELETE FROM fresh WHERE first = ?1")?.execute([first])?;
-        if end < last {
-            leave(txn, (end + 1, last))?;
-        }
         left -= end - first + 1;
-        if left == 0 {
-            break;
+        newest = Some(first);
+        rest = (end < last).then_some((end + 1, last));
+        match runs.last_mut() {
+            Some(run) if run.1 + 1 == first => run.1 = end,
+            _ => runs.push((first, end)),
         }
     }
-    Ok(())
+    drop(rows);
+    txn.sql("DELETE FROM fresh WHERE first <= ?1")?.execute([newest])?;
+    rest.map_or(Ok(()), |rest| leave(txn, rest))?;
+    Ok(runs)
 }
 
 fn index_run(txn: &Txn<'_>, run: (i64, i64), text: &mut String) -> Outcome<()> {
