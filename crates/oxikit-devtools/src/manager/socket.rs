@@ -128,6 +128,7 @@ impl Socket {
         if self.share.must_go(cx) {
             return Poll::Ready(Err(ENDING_CROWDED));
         }
+        self.stream.get_mut().begin_turn();
         while batch.has_room() {
             match self.stream.poll_next_unpin(cx) {
                 Poll::Ready(Some(Ok(message))) => self.take(message, batch),

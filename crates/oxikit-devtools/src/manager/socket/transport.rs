@@ -13,11 +13,15 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 const QUIET: Duration = Duration::from_millis(100);
 /// So much is read at once of a peer that sends much.
 const BURST: usize = 32 << 10;
+/// So much is handed on before the socket looks at how much it holds.
+const TURN: usize = 256 << 10;
 
 /// An upgraded connection that counts what comes.
 pub(crate) struct Transport {
     io: TokioIo<Upgraded>,
     received: u64,
+    /// Bytes at which the turn is over.
+    turn_end: u64,
     burst: Option<Burst>,
 }
 
@@ -30,12 +34,18 @@ struct Burst {
 
 impl Transport {
     pub(crate) fn new(upgraded: Upgraded) -> Self {
-        Self { io: TokioIo::new(upgraded), received: 0, burst: None }
+        Self { io: TokioIo::new(upgraded), received: 0, turn_end: TURN as u64, burst: None }
     }
 
     /// Bytes that have come so far.
     pub(crate) fn received(&self) -> u64 {
         self.received
+    }
+
+    /// From here on as much is handed on as in one turn; then it looks as if there were
+    /// no more, and the task is woken.
+    pub(crate) fn begin_turn(&mut self) {
+        self.turn_end = self.received + TURN as u64;
     }
 
     /// Reads what the peer still sends, and drops it: a connection that is closed
@@ -91,12 +101,17 @@ impl AsyncRead for Transport {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.received >= self.turn_end {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let before = buffer.filled().len();
         let poll = self.poll_fill(cx, buffer);
         self.received += (buffer.filled().len() - before) as u64;
         poll
     }
 }
+
 impl AsyncWrite for Transport {
     fn poll_write(
         mut self: Pin<&mut Self>,
