@@ -13,13 +13,15 @@ use super::raw_socket::{Part, RawSocket};
 use super::tools::{Project, Tools};
 use super::{Setting, streamer};
 
-/// The usual time is 30 s for both.
-const SETTINGS: &str = "limits = { message_ms = 3000, register_ms = 6000 }";
+/// The usual time is 30 s for both. These sockets neither register nor answer pings, and
+/// are to have the time for a message first.
+const SHORT: &str = "limits = { message_ms = 3000, register_ms = 6000 }";
+const LONG: &str = "limits = { register_ms = 36000, no_pong_ms = 60000 }";
 const UNFINISHED: usize = 20;
 const MEMORY: u64 = 64_000_000;
 
 pub(super) async fn run(setting: &Setting) -> Result<Figures> {
-    let settings = if setting.is_long { "" } else { SETTINGS };
+    let settings = if setting.is_long { LONG } else { SHORT };
     let project = Project::new(setting, "large", settings)?;
     let tools = Arc::new(project.start().await?);
     let _other = streamer::spawn(&tools.doors.reflection_url, "other").await?;
