@@ -6,6 +6,7 @@ mod bench;
 mod build_time;
 mod conformance;
 mod crash;
+mod dist;
 mod examples;
 mod interop;
 mod invariants;
@@ -62,13 +63,15 @@ The chores of this repository.
         The promises of ARCHITECTURE.md that a machine can check.
   cargo xtask licences
         Licences and second copies of dependencies, by the rules of deny.toml.
+  cargo xtask dist
+        The developer tools, optimised, as one file without libraries: target/dist/oxikit.
   cargo xtask build-time
         The CPU that a clean build of the library crates takes.
 
 Under CI=true nothing may be skipped. CARGO_TARGET_DIR is honoured.";
 
 /// The names that the README may tell people to type.
-pub(crate) const COMMANDS: [&str; 9] = [
+pub(crate) const COMMANDS: [&str; 10] = [
     "test",
     "conformance",
     "interop",
@@ -77,6 +80,7 @@ pub(crate) const COMMANDS: [&str; 9] = [
     "postgres",
     "invariants",
     "licences",
+    "dist",
     "build-time",
 ];
 
@@ -109,6 +113,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         "postgres" => services::run(rest)?,
         "invariants" => invariants::run().map(print)?,
         "licences" => licences::run().map(print)?,
+        "dist" => dist::run()?,
         "build-time" => build_time::run()?,
         "help" | "--help" | "-h" => println!("{HELP}"),
         other => bail!("there is no chore `{other}`; `cargo xtask --help` lists them"),
