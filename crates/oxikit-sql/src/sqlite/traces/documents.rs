@@ -31,8 +31,8 @@ impl TraceStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Conflict`] if another version is there; and if the store does not
-    /// work.
+    /// [`Conflict`](oxikit_core::ports::StoreError::Conflict) if another version is there;
+    /// and if the store does not work.
     pub async fn put_document(
         &self,
         kind: &str,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::ModelPrice;
 
-/// How a [`TraceStore`] works, and how much it keeps.
+/// How a [`TraceStore`](super::TraceStore) works, and how much it keeps.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TraceOptions {
