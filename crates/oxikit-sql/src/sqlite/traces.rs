@@ -22,7 +22,6 @@ mod words;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxikit_core::ports::StoreError;
 use oxikit_wire::trace::SpanData;
@@ -49,13 +48,14 @@ pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 pub use usage::{ModelPrice, TokenUsage};
 
-/// A span waits so long for those of others, whose senders do not wait for it.
-const GATHER: Duration = Duration::from_micros(100);
-
 const SCHEMA: Schema = Schema {
     // `oxtr` in ASCII.
     application: 0x6f78_7472,
-    steps: &[include_str!("traces/schema.sql"), include_str!("traces/schema_2.sql")],
+    steps: &[
+        include_str!("traces/schema.sql"),
+        include_str!("traces/schema_2.sql"),
+        include_str!("traces/schema_3.sql"),
+    ],
 };
 
 /// The traces of a project, in one SQLite file that can be deleted at any time.
@@ -135,12 +135,8 @@ impl TraceStore {
         let TraceOptions { patience, readers, max_pages, .. } = options;
         let of_file = SqliteOptions { patience, readers, max_pages, ..SqliteOptions::default() };
         let connection = connection::writer(path, &of_file, &SCHEMA)?;
-        let of_writer = WriterOptions {
-            patience,
-            acknowledge_before_commit: false,
-            expects_failures: false,
-            gather: GATHER,
-        };
+        let of_writer =
+            WriterOptions { patience, acknowledge_before_commit: false, expects_failures: false };
         let writer = Writer::start(connection, Arc::new(Bells::default()), of_writer)?;
         let readers = Readers::new(path.to_owned(), &of_file);
         let (feeds, upkeep) = (Arc::default(), Arc::default());

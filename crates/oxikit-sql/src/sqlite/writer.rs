@@ -44,9 +44,6 @@ pub(super) struct WriterOptions {
     /// transaction is guarded against it, at the price of a copy of every page that they
     /// change; else they are done again.
     pub(super) expects_failures: bool,
-    /// While several write at the same time, one waits so long for the others: what they
-    /// write goes to the disk together. Who writes alone never waits.
-    pub(super) gather: Duration,
 }
 
 impl Writer {
@@ -210,15 +207,7 @@ struct Thread {
 impl Thread {
     fn run(mut self, mut inbox: mpsc::Receiver<Box<dyn Job>>) {
         let mut jobs = Vec::with_capacity(BATCH);
-        let mut together = 1;
         while inbox.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            if jobs.len() < together {
-                std::thread::sleep(self.options.gather);
-                while let Some(job) = take_one(&mut inbox, jobs.len()) {
-                    jobs.push(job);
-                }
-            }
-            together = jobs.len();
             let jobs = std::mem::take(&mut jobs);
             let work = std::panic::AssertUnwindSafe(|| self.settle(jobs));
             if std::panic::catch_unwind(work).is_err() {
@@ -299,11 +288,6 @@ impl Thread {
     fn txn(&self) -> Txn<'_> {
         Txn { connection: &self.connection, clock: Cell::new(None), rings: RefCell::default() }
     }
-}
-
-/// Another piece of work that waits, if there is room for it.
-fn take_one(inbox: &mut mpsc::Receiver<Box<dyn Job>>, taken: usize) -> Option<Box<dyn Job>> {
-    if taken < BATCH { inbox.try_recv().ok() } else { None }
 }
 
 /// Some failures, a full disk among them, end the whole transaction at once. The

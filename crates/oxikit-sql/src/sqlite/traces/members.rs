@@ -6,6 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// So many members have most objects that are read.
+const USUAL: usize = 8;
+
 /// The members of an object in their order, each value as the text it came as.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -32,7 +35,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(USUAL);
         while let Some((Name(name), value)) = map.next_entry()? {
             members.push((name, value));
         }
@@ -40,8 +43,9 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
+/// A text, without a copy where that can be.
 #[derive(serde::Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct Name<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// The text of a value if it is one.
 pub(super) fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use oxikit_wire::trace::SpanData;
 use serde::{Deserialize, Deserializer};
 
-use super::members::{Cut, Members, cut, shown, text_of};
+use super::members::{Cut, Members, Name, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
 use super::{TraceError, TraceOptions};
 
@@ -72,15 +72,15 @@ struct SpanText<'a> {
     #[serde(borrow, rename = "traceId")]
     _trace_id: Cow<'a, str>,
     /// May be absent, but not `null`.
-    #[serde(default, deserialize_with = "present")]
-    parent_span_id: Option<String>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    parent_span_id: Option<Cow<'a, str>>,
     start_time: f64,
     end_time: f64,
     #[serde(borrow)]
     attributes: Members<'a>,
     display_name: String,
-    #[serde(rename = "instrumentationLibrary")]
-    _library: LibraryText,
+    #[serde(borrow, rename = "instrumentationLibrary")]
+    _library: LibraryText<'a>,
     #[serde(borrow, rename = "spanKind")]
     _span_kind: Cow<'a, str>,
     #[serde(default)]
@@ -88,9 +88,9 @@ struct SpanText<'a> {
 }
 
 #[derive(Deserialize)]
-struct LibraryText {
-    #[serde(rename = "name")]
-    _name: String,
+struct LibraryText<'a> {
+    #[serde(borrow, rename = "name")]
+    _name: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -98,8 +98,8 @@ struct StatusText {
     code: i64,
 }
 
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    String::deserialize(deserializer).map(Some)
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, str>>, D::Error> {
+    Name::deserialize(deserializer).map(|Name(name)| Some(name))
 }
 
 impl Post {

@@ -27,7 +27,7 @@ impl TraceStore {
         let delete = move |txn: &Txn<'_>| {
             let sql = "SELECT number FROM traces WHERE id = ?1";
             let number = txn.sql(sql)?.query_row([&id], |row| row.get(0)).optional()?;
-            number.map(|number| upkeep::remove(txn, number, &id)).transpose()
+            number.map(|number| upkeep::remove_one(txn, number, &id)).transpose()
         };
         Ok(self.change(trace_id, delete).await?.is_some())
     }
@@ -45,6 +45,7 @@ impl TraceStore {
                 "DELETE FROM fresh",
                 "DELETE FROM logs",
                 "DELETE FROM traces",
+                "UPDATE counts SET amount = 0, last = 0",
                 "INSERT INTO words (words) VALUES ('delete-all')",
             ] {
                 txn.sql(sql)?.execute([])?;

@@ -86,13 +86,15 @@ pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions) -> Outcome<Step> {
     let age = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
     let oldest = now.saturating_sub(age);
     let mut is_large = bytes(txn.connection())? > options.max_bytes;
-    let mut too_many = surplus(txn, "traces", options.max_traces)?;
+    let (traces, logs) = (count(txn, "traces")?, count(txn, "logs")?);
+    let mut too_many = surplus(traces, options.max_traces);
+    let mut logs_of_traces = 0;
     let mut step = Step::default();
     for candidate in candidates(txn)? {
         let runs = candidate.is_running && candidate.written_at >= now.saturating_sub(SILENT_MS);
         let is_old = candidate.written_at < oldest;
         if is_old || (!runs && (too_many > 0 || is_large)) {
-            remove(txn, candidate.number, &candidate.id)?;
+            logs_of_traces += remove(txn, candidate.number, &candidate.id)?;
             step.traces += 1;
             too_many -= 1;
             is_large = is_large && bytes(txn.connection())? > options.max_bytes;
@@ -100,7 +102,7 @@ pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions) -> Outcome<Step> {
     }
     let too_many = match is_large {
         true => LOG_STEP / 4,
-        false => surplus(txn, "logs", options.max_logs)?,
+        false => surplus(logs - logs_of_traces, options.max_logs),
     };
     step.logs = txn
         .sql(
@@ -110,6 +112,8 @@ pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions) -> Outcome<Step> {
              WHERE place <= ?2 OR written_at < ?3)",
         )?
         .execute((LOG_STEP, too_many, oldest))? as u64;
+    discount(txn, "traces", step.traces as i64)?;
+    discount(txn, "logs", logs_of_traces + step.logs as i64)?;
     Ok(step)
 }
 
@@ -134,11 +138,33 @@ fn candidates(txn: &Txn<'_>) -> Outcome<Vec<Candidate>> {
     Ok(txn.sql(sql)?.query_map([PRUNE_STEP as i64], read)?.collect::<Result<_, _>>()?)
 }
 
-/// How many rows a table has beyond `max`.
-fn surplus(txn: &Txn<'_>, table: &str, max: usize) -> Outcome<i64> {
-    let sql = "SELECT amount FROM counts WHERE name = ?1";
-    let count: i64 = txn.sql(sql)?.query_row([table], |row| row.get(0))?;
-    Ok(count.saturating_sub(i64::try_from(max).unwrap_or(i64::MAX)).max(0))
+/// How many of so many are too many.
+fn surplus(count: i64, max: usize) -> i64 {
+    count.saturating_sub(i64::try_from(max).unwrap_or(i64::MAX)).max(0)
+}
+
+/// How many rows a table has. Only those are counted that have come since it was last
+/// asked: to count all takes long when there are many.
+fn count(txn: &Txn<'_>, table: &str) -> Outcome<i64> {
+    let sql = format!(
+        "UPDATE counts SET
+             amount = amount + (SELECT COUNT(*) FROM {table} WHERE number > counts.last),
+             last = MAX(last, (SELECT COALESCE(MAX(number), 0) FROM {table}))
+         WHERE name = '{table}' RETURNING amount"
+    );
+    Ok(txn.sql(&sql)?.query_row([], |row| row.get(0))?)
+}
+
+/// So many rows of a table, all of them counted, are gone. The numbers of the newest are given
+/// again, and have to be counted then.
+fn discount(txn: &Txn<'_>, table: &str, gone: i64) -> Outcome<()> {
+    let sql = format!(
+        "UPDATE counts SET amount = amount - ?1,
+             last = MIN(last, (SELECT COALESCE(MAX(number), 0) FROM {table}))
+         WHERE name = '{table}'"
+    );
+    txn.sql(&sql)?.execute([gone])?;
+    Ok(())
 }
 
 /// Bytes of the file that are in use.
@@ -148,14 +174,24 @@ fn bytes(connection: &Connection) -> Outcome<u64> {
     Ok(u64::from(pages) * u64::from(read("page_size")?))
 }
 
-/// Removes a trace and all that belongs to it.
-pub(super) fn remove(txn: &Txn<'_>, number: i64, id: &str) -> Outcome<()> {
+/// Removes one trace and all that belongs to it.
+pub(super) fn remove_one(txn: &Txn<'_>, number: i64, id: &str) -> Outcome<()> {
+    for table in ["traces", "logs"] {
+        count(txn, table)?;
+    }
+    let logs = remove(txn, number, id)?;
+    discount(txn, "traces", 1)?;
+    discount(txn, "logs", logs)
+}
+
+/// Removes a trace and all that belongs to it; answers how many log lines that were.
+fn remove(txn: &Txn<'_>, number: i64, id: &str) -> Outcome<i64> {
     let (from, to) = read::numbers(number);
     txn.sql("DELETE FROM words WHERE rowid BETWEEN ?1 AND ?2")?.execute((from, to))?;
     txn.sql("DELETE FROM fresh WHERE first BETWEEN ?1 AND ?2")?.execute((from, to))?;
     txn.sql("DELETE FROM spans WHERE number BETWEEN ?1 AND ?2")?.execute((from, to))?;
     txn.sql("DELETE FROM labels WHERE trace = ?1")?.execute([number])?;
-    txn.sql("DELETE FROM logs WHERE trace = ?1")?.execute([id])?;
+    let logs = txn.sql("DELETE FROM logs WHERE trace = ?1")?.execute([id])?;
     txn.sql("DELETE FROM traces WHERE number = ?1")?.execute([number])?;
-    Ok(())
+    Ok(logs as i64)
 }

@@ -102,4 +102,12 @@ async fn rows_are_counted_as_they_come_and_go() {
     assert!(traces == counted && (19..=20).contains(&traces), "{traces} {counted}");
     store.clear().await.unwrap();
     assert_eq!(counts("traces"), (0, 0));
+    // The numbers of what is gone are given again.
+    for number in 0..5 {
+        put(&store, &span(&format!("u{number}"), "s1", 2000.0, json!({}))).await;
+        store.delete(&format!("u{number}")).await.unwrap();
+        put(&store, &span(&format!("v{number}"), "s1", 2000.0, json!({}))).await;
+    }
+    store.prune().await.unwrap();
+    assert_eq!(counts("traces"), (5, 5));
 }
