@@ -38,8 +38,9 @@ const fn list(name: &'static str, field: &'static str) -> Figure {
     Figure::new(name, field, "ms").must(LIST).aim(LIST_AIM)
 }
 
+/// Of a filter that finds nothing; nothing is promised of those without an index.
 const fn filter(name: &'static str, field: &'static str) -> Figure {
-    Figure::new(name, field, "ms").aim(LIST).ours()
+    Figure::new(name, field, "ms").ours()
 }
 
 const fn start(name: &'static str) -> Figure {
@@ -125,7 +126,7 @@ static SCENARIOS: [Scenario; 12] = [
             list("list-50-1k", "list_50_ms"),
             list("search-1k", "search_ms").ours(),
             list("search-rare-1k", "search_rare_ms").ours(),
-            filter("running-1k", "running_ms"),
+            filter("running-1k", "running_ms").must(LIST),
             filter("slow-1k", "slow_ms"),
             filter("since-1k", "since_ms"),
             Figure::new("ingest-1k", "ingest_us", "µs").ours(),
@@ -141,7 +142,7 @@ static SCENARIOS: [Scenario; 12] = [
             list("list-50-10k", "list_50_ms"),
             list("search-10k", "search_ms").ours(),
             list("search-rare-10k", "search_rare_ms").ours(),
-            filter("running-10k", "running_ms"),
+            filter("running-10k", "running_ms").must(LIST),
             filter("slow-10k", "slow_ms"),
             filter("since-10k", "since_ms"),
             Figure::new("ingest-10k", "ingest_us", "µs").ours(),
@@ -161,7 +162,7 @@ static SCENARIOS: [Scenario; 12] = [
             list("search-rare-100k", "search_rare_ms"),
             Figure::new("list-100k-p99", "list_50_p99_ms", "ms").must(Goal::at_most(50.0)),
             Figure::new("search-100k-p99", "search_p99_ms", "ms").must(Goal::at_most(50.0)),
-            filter("running-100k", "running_ms"),
+            filter("running-100k", "running_ms").must(LIST),
             filter("slow-100k", "slow_ms"),
             filter("since-100k", "since_ms"),
             Figure::new("ingest-100k", "ingest_us", "µs"),
@@ -181,7 +182,7 @@ static SCENARIOS: [Scenario; 12] = [
                 list("list-50-1m", "list_50_ms"),
                 list("search-1m", "search_ms"),
                 list("search-rare-1m", "search_rare_ms"),
-                filter("running-1m", "running_ms"),
+                filter("running-1m", "running_ms").must(LIST),
                 filter("slow-1m", "slow_ms"),
                 filter("since-1m", "since_ms"),
                 Figure::new("ingest-1m", "ingest_us", "µs"),
