@@ -14,7 +14,7 @@ use super::ingest::Written;
 use super::{TraceOptions, read, words};
 
 /// So many spans go into the index at once.
-pub(super) const INDEX_STEP: usize = 256;
+pub(super) const INDEX_STEP: usize = 1024;
 /// So many of the oldest traces are looked at in one step.
 const PRUNE_STEP: usize = 200;
 /// So many log lines are removed in one step.
