@@ -55,6 +55,7 @@ const SCHEMA: Schema = Schema {
         include_str!("traces/schema.sql"),
         include_str!("traces/schema_2.sql"),
         include_str!("traces/schema_3.sql"),
+        include_str!("traces/schema_4.sql"),
     ],
 };
 
