@@ -55,7 +55,6 @@ const SCHEMA: Schema = Schema {
         include_str!("traces/schema.sql"),
         include_str!("traces/schema_2.sql"),
         include_str!("traces/schema_3.sql"),
-        include_str!("traces/schema_4.sql"),
     ],
 };
 

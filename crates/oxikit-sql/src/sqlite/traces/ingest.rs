@@ -3,14 +3,14 @@
 //! A post costs what its own spans cost, however many the trace has: a row for each
 //! span, and the row of the trace, which holds the sums.
 
-use rusqlite::{CachedStatement, OptionalExtension};
+use rusqlite::OptionalExtension;
 
 use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
 use super::super::writer::Txn;
 use super::post::{NewSpan, Post};
 use super::usage::TokenUsage;
-use super::words::{Run, Runs};
+use super::words;
 
 /// So many bits of a span's number are its place in its trace.
 pub(super) const PLACE_BITS: u32 = 20;
@@ -39,28 +39,31 @@ pub(super) fn write(txn: &Txn<'_>, post: &Post, max_spans: i64) -> Outcome<Writt
         Some(trace) => trace,
         None => TraceRow::new(txn)?,
     };
-    let mut insert = txn.sql(INSERT_SPAN)?;
     let mut ended = Runs::default();
     for (place, span) in post.spans.iter().enumerate() {
-        let stored = trace.add(txn, &mut insert, post, span, max_spans.min(MAX_SPANS))?;
-        let Some(Stored { number, had_ended }) = stored else { continue };
+        let Some(number) = trace.add(txn, post, span, max_spans.min(MAX_SPANS))? else { continue };
         written.stored.push(place);
         if span.end > 0.0 {
             written.fresh += 1;
-            ended.add(Run { first: number, last: number, again: had_ended });
+            ended.add(number);
         }
     }
-    ended.leave(txn)?;
+    ended.0.iter().try_for_each(|run| words::leave(txn, *run))?;
     trace.write(txn, &post.trace, written.is_new_trace)?;
     Ok(written)
 }
 
-/// A span that was stored.
-#[derive(Debug, Clone, Copy)]
-struct Stored {
-    number: i64,
-    /// Whether it was there before, with an end.
-    had_ended: bool,
+/// Numbers that follow each other, as their first and their last.
+#[derive(Debug, Default)]
+struct Runs(Vec<(i64, i64)>);
+
+impl Runs {
+    fn add(&mut self, number: i64) {
+        match self.0.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => self.0.push((number, number)),
+        }
+    }
 }
 
 /// The row of a trace while spans are added.
@@ -118,29 +121,28 @@ impl TraceRow {
         Ok(Self { number, ..Self::default() })
     }
 
-    /// `None` if the span is not stored, because it has ended already, or because there are
-    /// too many.
+    /// The number of the span; `None` if it is not stored, because it has ended already, or
+    /// because there are too many.
     fn add(
         &mut self,
         txn: &Txn<'_>,
-        insert: &mut CachedStatement<'_>,
         post: &Post,
         span: &NewSpan,
         max_spans: i64,
-    ) -> Outcome<Option<Stored>> {
+    ) -> Outcome<Option<i64>> {
         let next = (self.number << PLACE_BITS) | self.spans;
         // Most spans are new: that is tried first.
-        let is_new = self.spans < max_spans && insert_span(insert, self.number, next, span)?;
-        let stored = if is_new {
+        let is_new = self.spans < max_spans && insert_span(txn, self.number, next, span)?;
+        let number = if is_new {
             self.spans += 1;
-            Stored { number: next, had_ended: false }
+            next
         } else {
             match Known::find(txn, self.number, &span.id)? {
                 Some(known) if known.has_ended && span.end <= 0.0 => return Ok(None),
                 Some(known) => {
                     self.usage.subtract(&known.usage);
                     update_span(txn, known.number, span)?;
-                    Stored { number: known.number, had_ended: known.has_ended }
+                    known.number
                 }
                 None => {
                     self.dropped += 1;
@@ -158,12 +160,12 @@ impl TraceRow {
             ))?;
         }
         let is_first = self.spans == 1 && is_new;
-        if is_first || stored.number == self.head || (span.is_root && !self.has_root) {
-            self.head = stored.number;
+        if is_first || number == self.head || (span.is_root && !self.has_root) {
+            self.head = number;
             self.has_root = span.is_root;
             self.shown = Some(Shown::new(post, span));
         }
-        Ok(Some(stored))
+        Ok(Some(number))
     }
 
     fn write(self, txn: &Txn<'_>, id: &str, is_new: bool) -> Outcome<()> {
@@ -268,20 +270,15 @@ fn usage_columns(span: &NewSpan) -> (Option<i64>, Option<i64>, Option<i64>, Opti
     )
 }
 
-const INSERT_SPAN: &str = "INSERT INTO spans (number, end, input_tokens, output_tokens,
-         total_tokens, cost, json, trace, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-     ON CONFLICT (trace, id) DO NOTHING";
-
 /// `false` if the trace has a span with this id.
-fn insert_span(
-    insert: &mut CachedStatement<'_>,
-    trace: i64,
-    number: i64,
-    span: &NewSpan,
-) -> Outcome<bool> {
+fn insert_span(txn: &Txn<'_>, trace: i64, number: i64, span: &NewSpan) -> Outcome<bool> {
     let (input, output, total, cost) = usage_columns(span);
+    let sql =
+        "INSERT INTO spans (number, end, input_tokens, output_tokens, total_tokens, cost, json,
+             trace, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (trace, id) DO NOTHING";
     let row = (number, span.end, input, output, total, cost, &span.json, trace, &span.id);
-    Ok(insert.execute(row)? > 0)
+    Ok(txn.sql(sql)?.execute(row)? > 0)
 }
 
 fn update_span(txn: &Txn<'_>, number: i64, span: &NewSpan) -> Outcome<()> {

@@ -32,80 +32,60 @@ pub(super) fn wanted(text: &str) -> Option<String> {
     (!wanted.is_empty()).then(|| wanted.join(" AND "))
 }
 
-/// Spans whose words are not in the index yet: their first and last number, and all between.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
-    pub(super) first: i64,
-    pub(super) last: i64,
-    /// Whether the index may have other words of them, which have to go.
-    pub(super) again: bool,
-}
-
-/// Several of them. Those that follow each other are one.
-#[derive(Debug, Default)]
-pub(super) struct Runs(Vec<Run>);
-
-impl Runs {
-    pub(super) fn add(&mut self, new: Run) {
-        match self.0.last_mut() {
-            Some(run) if run.last + 1 == new.first && run.again == new.again => run.last = new.last,
-            _ => self.0.push(new),
-        }
-    }
-
-    /// Leaves them for the index.
-    pub(super) fn leave(&self, txn: &Txn<'_>) -> Outcome<()> {
-        self.0.iter().try_for_each(|run| leave(txn, *run))
-    }
-}
-
-fn leave(txn: &Txn<'_>, run: Run) -> Outcome<()> {
-    let sql = "INSERT INTO fresh (first, last, again) VALUES (?1, ?2, ?3)
-         ON CONFLICT (first) DO UPDATE
-         SET last = MAX(last, excluded.last), again = MAX(again, excluded.again)";
-    txn.sql(sql)?.execute((run.first, run.last, run.again))?;
+/// Notes spans whose words are not in the index yet: their first and last number, and all
+/// between.
+pub(super) fn leave(txn: &Txn<'_>, run: (i64, i64)) -> Outcome<()> {
+    let sql = "INSERT INTO fresh (first, last) VALUES (?1, ?2)
+         ON CONFLICT (first) DO UPDATE SET last = MAX(last, excluded.last)";
+    txn.sql(sql)?.execute(run)?;
     Ok(())
 }
 
 /// Puts spans into the index whose words are not there yet, so many at most.
 pub(super) fn index(txn: &Txn<'_>, limit: usize) -> Outcome<()> {
-    let mut select = txn.sql("SELECT number, json FROM spans WHERE number BETWEEN ?1 AND ?2")?;
-    let mut insert = txn.sql("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
-    let mut replace = txn.sql("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?;
     let mut text = String::new();
-    for run in take(txn, limit)?.0 {
-        let write = if run.again { &mut replace } else { &mut insert };
-        let mut rows = select.query((run.first, run.last))?;
-        while let Some(row) = rows.next()? {
-            text.clear();
-            collect(row.get_ref(1)?.as_str().unwrap_or_default(), &mut text);
-            write.execute((row.get::<_, i64>(0)?, &text))?;
-        }
-    }
-    Ok(())
+    take(txn, limit)?.into_iter().try_for_each(|run| index_run(txn, run, &mut text))
 }
 
-/// Takes the oldest of those that were left, so many spans at most.
-fn take(txn: &Txn<'_>, limit: usize) -> Outcome<Runs> {
+/// Takes the oldest of those that were [left](leave), so many spans at most. Runs that follow
+/// each other are one.
+fn take(txn: &Txn<'_>, limit: usize) -> Outcome<Vec<(i64, i64)>> {
     let mut left = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut runs = Runs::default();
+    let mut runs: Vec<(i64, i64)> = Vec::new();
     let (mut newest, mut rest) = (None, None);
-    let mut select = txn.sql("SELECT first, last, again FROM fresh ORDER BY first")?;
+    let mut select = txn.sql("SELECT first, last FROM fresh ORDER BY first")?;
     let mut rows = select.query([])?;
     while left > 0
         && let Some(row) = rows.next()?
     {
-        let run = Run { first: row.get(0)?, last: row.get(1)?, again: row.get(2)? };
-        let last = run.last.min(run.first.saturating_add(left - 1));
-        left -= last - run.first + 1;
-        newest = Some(run.first);
-        rest = (last < run.last).then_some(Run { first: last + 1, ..run });
-        runs.add(Run { last, ..run });
+        let (first, last): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let end = last.min(first.saturating_add(left - 1));
+        left -= end - first + 1;
+        newest = Some(first);
+        rest = (end < last).then_some((end + 1, last));
+        match runs.last_mut() {
+            Some(run) if run.1 + 1 == first => run.1 = end,
+            _ => runs.push((first, end)),
+        }
     }
     drop(rows);
     txn.sql("DELETE FROM fresh WHERE first <= ?1")?.execute([newest])?;
     rest.map_or(Ok(()), |rest| leave(txn, rest))?;
     Ok(runs)
+}
+
+fn index_run(txn: &Txn<'_>, run: (i64, i64), text: &mut String) -> Outcome<()> {
+    let sql = "SELECT number, json FROM spans WHERE number BETWEEN ?1 AND ?2";
+    let mut select = txn.sql(sql)?;
+    let mut rows = select.query(run)?;
+    while let Some(row) = rows.next()? {
+        text.clear();
+        collect(row.get_ref(1)?.as_str().unwrap_or_default(), text);
+        // It may have ended twice.
+        txn.sql("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?
+            .execute((row.get::<_, i64>(0)?, &*text))?;
+    }
+    Ok(())
 }
 
 /// Whether all spans are in the index.

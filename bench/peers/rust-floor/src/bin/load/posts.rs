@@ -77,8 +77,8 @@ fn span(trace: &str, k: u64, start: u64, place: usize) -> (String, Value) {
     (id, span)
 }
 
-/// So many spans are measured together: words go into the index by the thousand.
-const WINDOW: u64 = 2048;
+/// So many spans are measured together.
+const WINDOW: u64 = 200;
 
 /// One trace that grows, span by span: the CPU of a span at its beginning and at its end, and
 /// how long the first thousand took.
