@@ -1,12 +1,12 @@
 //! Prompts in a directory, loaded again when a file changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use notify_debouncer_full::notify::RecursiveMode;
+use notify_debouncer_full::notify::{Event, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, new_debouncer};
 use oxikit_core::{Registry, Result, Status};
 
@@ -30,7 +30,7 @@ pub struct PromptDirectory {
 }
 
 /// The files of a directory by the names they stand for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Files {
     prompts: BTreeMap<String, Arc<str>>,
     partials: BTreeMap<String, Arc<str>>,
@@ -43,8 +43,8 @@ impl PromptDirectory {
             Status::invalid_argument("the prompt directory cannot be read")
                 .with_hint(format!("{}: {error}", directory.display()))
         })?;
-        let source = Arc::new(Source { directory, known: Mutex::default() });
-        let loaded = source.reload(ai.registry(), &ai.library());
+        let source = Arc::new(Source { directory, loaded: Mutex::default() });
+        let loaded = source.load(ai.registry(), &ai.library(), source.read());
         if let Err(error) = source.watch(ai) {
             tracing::warn!(%error, "prompt files are not watched; changes need a restart");
         }
@@ -54,20 +54,30 @@ impl PromptDirectory {
 
 struct Source {
     directory: PathBuf,
-    /// Names of the prompts that came from here.
-    known: Mutex<BTreeSet<String>>,
+    /// The files that the prompts were made from.
+    loaded: Mutex<Files>,
 }
 
 impl Source {
-    fn reload(&self, registry: &Registry, library: &Library) -> PromptDirectory {
+    fn read(&self) -> Files {
         let mut files = Files::default();
         files.read(&self.directory, "", 0);
-        let names: BTreeSet<_> = files.prompts.keys().cloned().collect();
-        let gone = {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let former = std::mem::replace(&mut *known, names.clone());
-            former.difference(&names).cloned().collect::<Vec<_>>()
-        };
+        files
+    }
+
+    /// Loads the files again, unless all of them say what they said before. `None`
+    /// if nothing changed.
+    fn reload(&self, registry: &Registry, library: &Library) -> Option<PromptDirectory> {
+        let files = self.read();
+        let is_same = self.loaded().is_same(&files);
+        (!is_same).then(|| self.load(registry, library, files))
+    }
+
+    fn load(&self, registry: &Registry, library: &Library, files: Files) -> PromptDirectory {
+        let former = std::mem::replace(&mut *self.loaded(), files.clone());
+        let mut gone: Vec<_> = former.prompts.into_keys().collect();
+        gone.retain(|name| !files.prompts.contains_key(name));
+        let names: Vec<_> = files.prompts.keys().cloned().collect();
         let mut broken = library.replace_files(registry, gone, files.partials, files.prompts);
         broken.extend(files.unreadable);
         for (name, status) in &broken {
@@ -79,24 +89,23 @@ impl Source {
         }
     }
 
+    fn loaded(&self) -> MutexGuard<'_, Files> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn watch(self: Arc<Self>, ai: &Oxikit) -> Result<(), notify_debouncer_full::notify::Error> {
         // The watcher lives in the registry: it must not keep the registry alive.
         let registry = ai.registry().downgrade();
         let directory = self.directory.clone();
         let mut watcher = new_debouncer(SETTLE, None, move |events: DebounceEventResult| {
             let Some(registry) = registry.upgrade() else { return };
-            let is_prompt =
-                |path: &PathBuf| path.extension().is_none_or(|extension| extension == "prompt");
-            match events {
-                Ok(events) if !events.iter().flat_map(|event| &event.paths).any(is_prompt) => {}
-                _ => {
-                    let state = self.reload(&registry, &registry.state::<Library>());
-                    tracing::info!(
-                        loaded = state.loaded.len(),
-                        broken = state.broken.len(),
-                        "prompts loaded again"
-                    );
-                }
+            // What the system could not tell may have been a change.
+            if events.is_ok_and(|events| !events.iter().any(|event| is_change(event))) {
+                return;
+            }
+            if let Some(state) = self.reload(&registry, &registry.state::<Library>()) {
+                let (loaded, broken) = (state.loaded.len(), state.broken.len());
+                tracing::info!(loaded, broken, "prompts loaded again");
             }
         })?;
         watcher.watch(&directory, RecursiveMode::Recursive)?;
@@ -105,7 +114,24 @@ impl Source {
     }
 }
 
+/// Whether an event may have changed a prompt. Reading a file is not a change: a
+/// reload reads all files, and would cause the next one.
+fn is_change(event: &Event) -> bool {
+    let is_prompt = |path: &PathBuf| path.extension().is_none_or(|ending| ending == "prompt");
+    event.need_rescan() || (!event.kind.is_access() && event.paths.iter().any(is_prompt))
+}
+
 impl Files {
+    fn is_same(&self, other: &Self) -> bool {
+        let mistakes = |files: &Self| -> Vec<_> {
+            let unreadable = files.unreadable.iter();
+            unreadable.map(|(name, status)| (name.clone(), status.to_string())).collect()
+        };
+        self.prompts == other.prompts
+            && self.partials == other.partials
+            && mistakes(self) == mistakes(other)
+    }
+
     fn read(&mut self, directory: &Path, prefix: &str, depth: usize) {
         let Ok(entries) = fs::read_dir(directory) else { return };
         for entry in entries.flatten() {
@@ -150,5 +176,65 @@ fn partial_body(text: &str) -> Arc<str> {
     match oxikit_dotprompt::Prompt::parse(text) {
         Ok(prompt) => prompt.template().into(),
         Err(_) => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use notify_debouncer_full::notify::event::{
+        AccessKind, AccessMode, CreateKind, EventKind, Flag, ModifyKind, RemoveKind,
+    };
+
+    use super::*;
+
+    #[test]
+    fn reading_a_file_is_not_a_change() {
+        let check = |kind: EventKind, path: &str, expected: bool| {
+            let event = Event::new(kind).add_path(path.into());
+            assert_eq!(is_change(&event), expected, "{event:?}");
+        };
+        for mode in [AccessMode::Any, AccessMode::Read, AccessMode::Write, AccessMode::Execute] {
+            check(EventKind::Access(AccessKind::Open(mode)), "a.prompt", false);
+            check(EventKind::Access(AccessKind::Close(mode)), "a.prompt", false);
+        }
+        check(EventKind::Access(AccessKind::Read), "a.prompt", false);
+        for kind in [
+            EventKind::Create(CreateKind::File),
+            EventKind::Modify(ModifyKind::Any),
+            EventKind::Remove(RemoveKind::File),
+        ] {
+            check(kind, "a.prompt", true);
+            check(kind, "folder", true);
+            check(kind, "a.prompt.swp", false);
+        }
+        let lost = Event::new(EventKind::Other).set_flag(Flag::Rescan);
+        assert!(is_change(&lost));
+    }
+
+    #[test]
+    fn prompts_are_loaded_again_only_if_a_file_says_something_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        write("a.prompt", "one");
+        write("_p.prompt", "part");
+        let ai = Oxikit::builder().build();
+        let source = Source { directory: directory.path().to_owned(), loaded: Mutex::default() };
+        let reload = || source.reload(ai.registry(), &ai.library()).is_some();
+        assert!(reload());
+        assert!(!reload(), "nothing has happened");
+        write("a.prompt", "one");
+        write("notes.txt", "of no interest");
+        assert!(!reload(), "written again with the same text");
+        write("a.prompt", "two");
+        assert!(reload());
+        write("_p.prompt", "another part");
+        assert!(reload());
+        write("b.prompt", "new");
+        assert!(reload());
+        fs::write(directory.path().join("b.prompt"), [0xff, 0xfe]).unwrap();
+        assert!(reload(), "it cannot be read any more");
+        assert!(!reload(), "it still cannot be read");
+        fs::remove_file(directory.path().join("b.prompt")).unwrap();
+        assert!(reload());
     }
 }
