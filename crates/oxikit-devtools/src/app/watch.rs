@@ -1,4 +1,11 @@
 //! Notices that files of the project were changed.
+//!
+//! The operating system reports more than changes: files that were opened, and
+//! several steps for one save. A file has changed when its time of modification or
+//! its size differ from what was last seen. What the application itself writes is
+//! left out, as every restart would cause the next one.
+
+mod stamps;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,6 +14,8 @@ use notify_debouncer_full::notify::{self, EventKind, RecommendedWatcher, Recursi
 use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
 use tokio::sync::mpsc;
 
+use stamps::Stamps;
+
 /// An editor writes a file in several steps: they are one change.
 const SETTLE: Duration = Duration::from_millis(150);
 /// Folders with what was built, installed or recorded. All that begin with a dot
@@ -14,18 +23,10 @@ const SETTLE: Duration = Duration::from_millis(150);
 const IGNORED_FOLDERS: [&str; 7] =
     ["target", "node_modules", "dist", "build", "__pycache__", "venv", "vendor"];
 /// Files that applications write while they run, and editors while they save.
-const IGNORED_ENDINGS: [&str; 10] = [
-    ".log",
-    ".db",
-    ".db-wal",
-    ".db-shm",
-    ".db-journal",
-    ".sqlite",
-    ".sqlite3",
-    ".pyc",
-    ".tmp",
-    "~",
-];
+const IGNORED_ENDINGS: [&str; 10] =
+    [".log", ".db", "-wal", "-shm", "-journal", ".sqlite", ".sqlite3", ".pyc", ".tmp", "~"];
+/// `SqliteStore` marks the processes that use a database by files with this in their names.
+const SQLITE_STORE_MARK: &str = "-alive-";
 /// Deeper folders are not looked into.
 const MAX_DEPTH: usize = 32;
 
@@ -42,7 +43,7 @@ pub(crate) fn watch_files(root: &Path) -> notify::Result<FileWatcher> {
         }
     })?;
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let mut watcher = FileWatcher { root, watcher, changes };
+    let mut watcher = FileWatcher { root, watcher, changes, stamps: Stamps::default() };
     watcher.watcher.watch(&watcher.root, RecursiveMode::NonRecursive)?;
     watcher.watch_below(&watcher.root.clone(), 0);
     Ok(watcher)
@@ -54,6 +55,7 @@ pub(crate) struct FileWatcher {
     root: PathBuf,
     watcher: Debouncer<RecommendedWatcher, RecommendedCache>,
     changes: mpsc::Receiver<PathBuf>,
+    stamps: Stamps,
 }
 
 impl FileWatcher {
@@ -66,6 +68,11 @@ impl FileWatcher {
                 while let Ok(path) = self.changes.try_recv() {
                     _ = self.seen(&path);
                 }
+                if self.stamps.is_written_by_application(&path) {
+                    let file = file.display();
+                    tracing::warn!(%file, "changes after every restart; it is not watched any more");
+                    continue;
+                }
                 return Some(file);
             }
         }
@@ -74,7 +81,7 @@ impl FileWatcher {
     /// Whether this counts. A new folder is watched from now on.
     fn seen(&mut self, path: &Path) -> Option<PathBuf> {
         let file = path.strip_prefix(&self.root).ok()?.to_owned();
-        if !counts(&file) {
+        if !counts(&file) || !self.stamps.changed(path) {
             return None;
         }
         if path.is_dir() {
@@ -93,9 +100,15 @@ impl FileWatcher {
     fn watch_below(&mut self, folder: &Path, depth: usize) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
+            let name = entry.file_name();
+            if !counts(Path::new(&name)) {
+                continue;
+            }
+            let path = entry.path();
+            self.stamps.changed(&path);
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder && depth < MAX_DEPTH && !is_ignored(&entry.file_name().to_string_lossy()) {
-                self.watch_folder(&entry.path(), depth + 1);
+            if is_folder && depth < MAX_DEPTH {
+                self.watch_folder(&path, depth + 1);
             }
         }
     }
@@ -105,7 +118,9 @@ impl FileWatcher {
 fn counts(file: &Path) -> bool {
     let mut names = file.iter().map(|name| name.to_string_lossy());
     let is_source = names.next_back().is_some_and(|name| {
-        !is_ignored(&name) && !IGNORED_ENDINGS.iter().any(|ending| name.ends_with(ending))
+        !is_ignored(&name)
+            && !name.contains(SQLITE_STORE_MARK)
+            && !IGNORED_ENDINGS.iter().any(|ending| name.ends_with(ending))
     });
     is_source && !names.any(|name| is_ignored(&name))
 }
@@ -131,6 +146,8 @@ mod tests {
             ".oxikit/devtools.db",
             "app.log",
             "data.db-wal",
+            "app.db-alive-4242-1",
+            "sessions-journal",
             "src/main.rs~",
             ".main.rs.swp",
             "",

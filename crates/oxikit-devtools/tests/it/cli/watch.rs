@@ -1,6 +1,7 @@
 //! `oxikit start --watch`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use super::kit::{PATIENCE, Started, lives, until};
 
@@ -34,5 +35,17 @@ fn a_change_of_the_source_starts_the_application_again() {
     fs::write(dir.path().join("prompts/joke.prompt"), "x").unwrap();
     assert_eq!(started.line(" changed"), "oxikit | prompts/joke.prompt changed");
     restarted(&mut started);
-    assert!(until(PATIENCE, || started.app()["restarts"] == 3));
+
+    // Reading, permissions, and what an application writes beside its source.
+    let main = dir.path().join("src/main.rs");
+    fs::read(&main).unwrap();
+    fs::set_permissions(&main, fs::Permissions::from_mode(0o640)).unwrap();
+    for file in ["app.db", "app.db-wal", "app.db-shm", "app.db-alive-4242-1"] {
+        fs::write(dir.path().join(file), "x").unwrap();
+    }
+    fs::write(dir.path().join("sessions"), b"SQLite format 3\0 and pages").unwrap();
+    fs::write(dir.path().join("src/lib.rs"), "x").unwrap();
+    assert_eq!(started.line(" changed"), "oxikit | src/lib.rs changed");
+    restarted(&mut started);
+    assert!(until(PATIENCE, || started.app()["restarts"] == 4));
 }
