@@ -18,7 +18,8 @@ use crate::queue;
 use crate::run::show_payload;
 use crate::span::{Span, SpanSpec};
 use crate::{
-    ActionKind, Call, Context, Emitter, Handler, Inputs, Payload, Result, Run, Schema, StepKind,
+    ActionInput, ActionKind, ActionOutput, Call, Context, Emitter, Handler, Inputs, Payload,
+    Result, Run, Schema, StepKind,
 };
 
 /// Something that can be called by its key: a flow, a model, a tool, a prompt,
@@ -234,11 +235,18 @@ impl ActionBuilder {
     }
 
     /// Makes an action that takes one input.
-    pub fn handler<H: Handler<Args>, Args>(self, handler: H) -> Action {
+    pub fn handler<H, Args>(self, handler: H) -> Action
+    where
+        H: Handler<Args>,
+        H::In: ActionInput,
+        H::Out: ActionOutput,
+        H::Chunk: ActionOutput,
+    {
         let handler = Arc::new(handler);
         let input_check = Check::new::<H::In>(self.input.clone());
         let output_check = Check::new::<H::Out>(self.output.clone());
-        let stream = self.stream.clone().or_else(H::stream_schema);
+        let chunks = || H::STREAMS.then(Schema::of::<H::Chunk>);
+        let stream = self.stream.clone().or_else(chunks);
         let checks = [&input_check, &output_check].map(|check| check.schema().cloned());
         let prepare = move |invocation: Invocation| -> Result<Prepared> {
             let input = invocation.inputs.into_first().unwrap_or_else(Payload::null);

@@ -1,10 +1,42 @@
 //! The functions that can become actions.
+//!
+//! [`Handler`] only knows the shape of a function. What its types have to be able to do
+//! is asked for by [`ActionInput`] and [`ActionOutput`], at the functions that take a handler: a
+//! missing derive is then reported for the type that lacks it, and not as a function
+//! that does not fit.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Context, Emitter, Result, Schema};
+use crate::{Context, Emitter, Result};
+
+/// What an action can take: owned data that is read from JSON and has a schema.
+///
+/// Implemented for every type with these traits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the input of an action",
+    label = "takes `{Self}`",
+    note = "an input is read from JSON and described by a schema: derive `serde::Deserialize` and `schemars::JsonSchema` for it, and for the types inside of it",
+    note = "an input is owned: take `String` instead of `&str`, `Vec<T>` instead of `&[T]`"
+)]
+pub trait ActionInput: DeserializeOwned + JsonSchema + Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> ActionInput for T {}
+
+/// What an action can return or stream: data that is written as JSON and has a schema.
+///
+/// Implemented for every type with these traits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the output or a chunk of an action",
+    label = "returns or streams `{Self}`",
+    note = "an output is written as JSON and described by a schema: derive `serde::Serialize` and `schemars::JsonSchema` for it, and for the types inside of it"
+)]
+pub trait ActionOutput: Serialize + JsonSchema + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema + Send + Sync + 'static> ActionOutput for T {}
 
 /// An async function that can become an action. It takes
 /// - its input,
@@ -12,13 +44,22 @@ use crate::{Context, Emitter, Result, Schema};
 /// - its input, the [`Context`] and an [`Emitter`] for chunks,
 ///
 /// and returns a [`Result`].
+#[diagnostic::on_unimplemented(
+    message = "this function cannot become an action: its parameters or its result do not fit",
+    label = "not one of the accepted functions",
+    note = "accepted are `async |input: In| …`, `async |input: In, ctx: Context| …` and `async |input: In, ctx: Context, out: Emitter<Chunk>| …`, or an `async fn` with these parameters",
+    note = "the result is an `oxikit::Result<Out>`: end with `Ok(output)`; the error type is `oxikit::Status`",
+    note = "an action without input takes `_: ()`"
+)]
 pub trait Handler<Args>: Send + Sync + 'static {
     /// What it takes.
-    type In: DeserializeOwned + JsonSchema + Send + 'static;
+    type In;
     /// What it returns.
-    type Out: Serialize + JsonSchema + Send + Sync + 'static;
+    type Out;
     /// What it streams; nothing if it has no emitter.
-    type Chunk: Send + Sync + 'static;
+    type Chunk;
+    /// Whether it has an emitter.
+    const STREAMS: bool;
 
     /// Calls it.
     fn call(
@@ -27,21 +68,17 @@ pub trait Handler<Args>: Send + Sync + 'static {
         ctx: Context,
         out: Emitter<Self::Chunk>,
     ) -> impl Future<Output = Result<Self::Out>> + Send + 'static;
-
-    /// The schema of its chunks, if it streams.
-    fn stream_schema() -> Option<Schema>;
 }
 
 impl<F, Fut, In, Out> Handler<(In,)> for F
 where
     F: Fn(In) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Out>> + Send + 'static,
-    In: DeserializeOwned + JsonSchema + Send + 'static,
-    Out: Serialize + JsonSchema + Send + Sync + 'static,
 {
     type In = In;
     type Out = Out;
     type Chunk = ();
+    const STREAMS: bool = false;
 
     fn call(
         &self,
@@ -51,22 +88,17 @@ where
     ) -> impl Future<Output = Result<Out>> + Send + 'static {
         self(input)
     }
-
-    fn stream_schema() -> Option<Schema> {
-        None
-    }
 }
 
 impl<F, Fut, In, Out> Handler<(In, Context)> for F
 where
     F: Fn(In, Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Out>> + Send + 'static,
-    In: DeserializeOwned + JsonSchema + Send + 'static,
-    Out: Serialize + JsonSchema + Send + Sync + 'static,
 {
     type In = In;
     type Out = Out;
     type Chunk = ();
+    const STREAMS: bool = false;
 
     fn call(
         &self,
@@ -76,23 +108,17 @@ where
     ) -> impl Future<Output = Result<Out>> + Send + 'static {
         self(input, ctx)
     }
-
-    fn stream_schema() -> Option<Schema> {
-        None
-    }
 }
 
 impl<F, Fut, In, Out, Chunk> Handler<(In, Context, Emitter<Chunk>)> for F
 where
     F: Fn(In, Context, Emitter<Chunk>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Out>> + Send + 'static,
-    In: DeserializeOwned + JsonSchema + Send + 'static,
-    Out: Serialize + JsonSchema + Send + Sync + 'static,
-    Chunk: Serialize + JsonSchema + Send + Sync + 'static,
 {
     type In = In;
     type Out = Out;
     type Chunk = Chunk;
+    const STREAMS: bool = true;
 
     fn call(
         &self,
@@ -101,9 +127,5 @@ where
         out: Emitter<Chunk>,
     ) -> impl Future<Output = Result<Out>> + Send + 'static {
         self(input, ctx, out)
-    }
-
-    fn stream_schema() -> Option<Schema> {
-        Some(Schema::of::<Chunk>())
     }
 }

@@ -68,7 +68,7 @@ pub use action::{Action, ActionBuilder};
 pub use call::Call;
 pub use context::{ActionContext, Context};
 pub use emitter::Emitter;
-pub use handler::Handler;
+pub use handler::{ActionInput, ActionOutput, Handler};
 pub use inputs::{InputSender, Inputs};
 pub use kind::ActionKind;
 pub use oxikit_wire::StatusCode;

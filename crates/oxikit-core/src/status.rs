@@ -182,8 +182,12 @@ impl Status {
         let mut report = self.to_string();
         let mut cause = self.source();
         while let Some(error) = cause {
-            report.push_str("\ncaused by: ");
-            report.push_str(&error.to_string());
+            let text = error.to_string();
+            // Many errors repeat their cause in their own message.
+            if !report.ends_with(&text) {
+                report.push_str("\ncaused by: ");
+                report.push_str(&text);
+            }
             cause = error.source();
         }
         report
@@ -215,8 +219,13 @@ impl fmt::Display for Status {
     }
 }
 
+/// `{:?}` is the [report](Status::report), as it is what a `main` prints that returns
+/// a `Result`. `{:#?}` shows all members.
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return f.write_str(&self.report());
+        }
         f.debug_struct("Status")
             .field("code", &self.0.code)
             .field("message", &self.0.message)
@@ -251,6 +260,46 @@ impl From<BoxError> for Status {
         match error.downcast::<Self>() {
             Ok(status) => *status,
             Err(error) => Self::internal(error.to_string()).caused_by(error),
+        }
+    }
+}
+
+/// Errors of the standard library that `?` turns into an internal status. There is no
+/// implementation for all errors: it would include `Status` itself, which Rust does not
+/// allow beside the identity conversion. [`ResultExt`] is for all others.
+macro_rules! from_standard_errors {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Status {
+            fn from(error: $error) -> Self {
+                Self::internal(error.to_string()).caused_by(error)
+            }
+        }
+    )*};
+}
+
+from_standard_errors!(
+    std::char::ParseCharError,
+    std::env::VarError,
+    std::fmt::Error,
+    std::net::AddrParseError,
+    std::num::ParseFloatError,
+    std::num::ParseIntError,
+    std::num::TryFromIntError,
+    std::str::ParseBoolError,
+    std::str::Utf8Error,
+    std::string::FromUtf8Error,
+    std::time::SystemTimeError,
+    tokio::task::JoinError,
+    tokio::time::error::Elapsed,
+);
+
+/// With the feature `anyhow`, `?` works for its errors too. A [`Status`] inside is kept.
+#[cfg(feature = "anyhow")]
+impl From<anyhow::Error> for Status {
+    fn from(error: anyhow::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(status) => status,
+            Err(error) => BoxError::from(error).into(),
         }
     }
 }

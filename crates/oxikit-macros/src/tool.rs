@@ -132,6 +132,9 @@ fn take_parameter(parameter: &mut PatType) -> Result<Parameter> {
     if last_segment(&parameter.ty).is_some_and(|segment| segment == "Context") {
         return Ok(Parameter::Context);
     }
+    if let Type::Reference(reference) = &*parameter.ty {
+        return Err(Error::new_spanned(reference, owned_instead(&reference.elem)));
+    }
     let Pat::Ident(pattern) = &*parameter.pat else {
         return Err(Error::new_spanned(
             &parameter.pat,
@@ -143,6 +146,19 @@ fn take_parameter(parameter: &mut PatType) -> Result<Parameter> {
         ty: parameter.ty.clone(),
         attributes: std::mem::take(&mut parameter.attrs),
     })
+}
+
+/// What to write instead of a reference.
+fn owned_instead(borrowed: &Type) -> String {
+    let owned = match borrowed {
+        Type::Path(path) if path.path.is_ident("str") => "`String`".to_owned(),
+        Type::Slice(slice) => {
+            let element = &slice.elem;
+            format!("`Vec<{}>`", quote!(#element))
+        }
+        other => format!("`{}`", quote!(#other)),
+    };
+    format!("the arguments of a tool are read from JSON and owned by it: take {owned} instead")
 }
 
 fn returns_result(function: &ItemFn) -> bool {

@@ -11,6 +11,7 @@ pub(crate) fn answering<H, Args, Out>(
 ) -> impl Fn(H::In, Context) -> BoxFuture<'static, Result<Out>> + Send + Sync + 'static
 where
     H: Handler<Args>,
+    H::In: Send + 'static,
     H::Out: Into<Out>,
 {
     let handler = Arc::new(handler);

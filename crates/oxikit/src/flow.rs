@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::task::{Poll, ready};
 
 use futures_core::Stream;
-use oxikit_core::{Action, ActionKind, Call, Event, Handler, Result, Run, Status};
+use oxikit_core::{
+    Action, ActionInput, ActionKind, ActionOutput, Call, Event, Handler, Result, Run, Status,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -32,11 +34,17 @@ impl Oxikit {
     /// assert_eq!(greet.run("Ada".to_owned()).await?, "Hello, Ada!");
     /// # Ok(()) }
     /// ```
-    pub fn define_flow<H: Handler<Args>, Args>(
+    pub fn define_flow<H, Args>(
         &self,
         name: impl Into<String>,
         function: H,
-    ) -> Flow<H::In, H::Out, H::Chunk> {
+    ) -> Flow<H::In, H::Out, H::Chunk>
+    where
+        H: Handler<Args>,
+        H::In: ActionInput,
+        H::Out: ActionOutput,
+        H::Chunk: ActionOutput,
+    {
         let action = Action::builder(ActionKind::Flow, name).handler(function);
         self.registry().register(action.clone());
         Flow { action, registry: self.registry().clone(), types: PhantomData }

@@ -9,7 +9,9 @@
 use std::marker::PhantomData;
 
 use futures_util::future::BoxFuture;
-use oxikit_core::{Action, ActionKind, Call, Context, Handler, Result, Schema, Status, StatusCode};
+use oxikit_core::{
+    Action, ActionInput, ActionKind, Call, Context, Handler, Result, Schema, Status, StatusCode,
+};
 use oxikit_wire::{
     GenerateRequest, GenerateResponse, JsonObject, ModelInfo, ModelSupports, Operation,
 };
@@ -94,6 +96,7 @@ fn signed<H, Args>(
 ) -> impl Fn(H::In, Context) -> BoxFuture<'static, Result<Operation>> + Send + Sync + 'static
 where
     H: Handler<Args, Out = Operation>,
+    H::In: ActionInput,
 {
     let function = answering::<_, _, Operation>(function);
     move |input, ctx| {
@@ -174,6 +177,7 @@ impl BackgroundActionBuilder {
     pub fn start<H, Args>(self, function: H) -> BackgroundStart<BackgroundAction>
     where
         H: Handler<Args, Out = Operation>,
+        H::In: ActionInput,
     {
         self.started(function)
     }
@@ -181,6 +185,7 @@ impl BackgroundActionBuilder {
     fn started<H, Args, T>(self, function: H) -> BackgroundStart<T>
     where
         H: Handler<Args, Out = Operation>,
+        H::In: ActionInput,
     {
         let mut action = Action::builder(self.kind, &*self.name).metadata_from(self.metadata);
         if let Some(description) = self.description {

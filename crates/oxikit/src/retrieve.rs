@@ -44,7 +44,7 @@ impl Indexer {
         let action = Action::builder(ActionKind::Indexer, name)
             .metadata("type", "indexer")
             .metadata("indexer", json!({}))
-            .handler(function);
+            .handler(answering::<_, _, ()>(function));
         Self(action)
     }
 

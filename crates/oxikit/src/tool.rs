@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use oxikit_core::{Action, ActionKind, Context, Emitter, Handler, Result, Schema, Status};
+use oxikit_core::{
+    Action, ActionInput, ActionKind, ActionOutput, Context, Emitter, Handler, Result, Schema,
+    Status,
+};
 use oxikit_wire::{JsonObject, MultipartToolResponse, Part, ToolDefinition, ToolRequest};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -33,11 +36,16 @@ pub struct Tool {
 impl Tool {
     /// A tool of this name. The function takes the arguments and, if it wants
     /// it, the [`Context`].
-    pub fn new<H: Handler<Args>, Args: 'static>(
+    pub fn new<H, Args: 'static>(
         name: impl Into<String>,
         description: impl Into<String>,
         function: H,
-    ) -> Self {
+    ) -> Self
+    where
+        H: Handler<Args>,
+        H::In: ActionInput,
+        H::Out: ActionOutput,
+    {
         Self::builder(name).description(description).handler(function)
     }
 
@@ -100,7 +108,12 @@ impl ToolBuilder {
     }
 
     /// Makes the tool.
-    pub fn handler<H: Handler<Args>, Args: 'static>(self, function: H) -> Tool {
+    pub fn handler<H, Args: 'static>(self, function: H) -> Tool
+    where
+        H: Handler<Args>,
+        H::In: ActionInput,
+        H::Out: ActionOutput,
+    {
         let function = Arc::new(function);
         let plain = function.clone();
         let action = self
@@ -123,6 +136,7 @@ impl ToolBuilder {
     pub fn multipart<H, Args: 'static>(self, function: H) -> Tool
     where
         H: Handler<Args, Out = MultipartToolResponse>,
+        H::In: ActionInput,
     {
         let function = Arc::new(function);
         let action = self

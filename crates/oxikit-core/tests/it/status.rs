@@ -72,3 +72,43 @@ fn a_caller_s_credentials_are_never_printed() {
     assert!(printed.contains("t1"));
     assert_eq!(context.auth(), Some(&json!({"uid": SECRET})));
 }
+
+/// What a `main` that returns this prints.
+#[test]
+fn the_debug_form_is_a_report_to_read() {
+    let cause = std::io::Error::other("connection refused");
+    let status = Status::new(StatusCode::Unavailable, "the model did not answer")
+        .with_hint("is the server running?")
+        .caused_by(cause);
+    assert_eq!(
+        format!("{status:?}"),
+        "UNAVAILABLE: the model did not answer (is the server running?)\n\
+         caused by: connection refused"
+    );
+    // The same words are not said twice.
+    let status = Status::from(std::io::Error::other("disk full"));
+    assert_eq!(format!("{status:?}"), "INTERNAL: disk full");
+    assert!(format!("{status:#?}").starts_with("Status {"));
+}
+
+#[test]
+fn errors_of_the_standard_library_and_of_anyhow_pass_through_a_question_mark() {
+    fn number(text: &str) -> oxikit_core::Result<i64> {
+        Ok(text.parse::<i64>()?)
+    }
+    fn whole(text: &str) -> oxikit_core::Result<i64> {
+        use anyhow::Context as _;
+        Ok(text.parse::<i64>().context("the amount of the order")?)
+    }
+    fn refused() -> oxikit_core::Result<()> {
+        Err(anyhow::Error::from(Status::not_found("no order `42`")).context("looking it up"))?
+    }
+    assert_eq!(number("x").unwrap_err().code(), StatusCode::Internal);
+    let report = whole("x").unwrap_err().report();
+    assert_eq!(
+        report,
+        "INTERNAL: the amount of the order\ncaused by: invalid digit found in string"
+    );
+    // A status that travelled inside of another error is still that status.
+    assert_eq!(refused().unwrap_err().code(), StatusCode::NotFound);
+}

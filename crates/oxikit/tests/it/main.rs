@@ -7,6 +7,7 @@ mod evaluate;
 mod file_sessions;
 mod generate;
 mod middleware;
+mod mistakes;
 mod offline;
 mod operation;
 mod prompt;
