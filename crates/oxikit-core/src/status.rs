@@ -124,11 +124,15 @@ impl Status {
         self
     }
 
-    /// Tells the developer what to do about it. Shown with the message in logs;
-    /// never leaves the process.
+    /// Tells the developer what to do about it. Shown with the message in logs, after
+    /// the hints that it already has; never leaves the process.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hint = Some(hint.into());
+        let hint = hint.into();
+        self.0.hint = Some(match self.0.hint {
+            Some(before) => format!("{before}; {hint}"),
+            None => hint,
+        });
         self
     }
 

@@ -8,7 +8,7 @@ use oxikit::{Result, Secret, Status, StatusCode};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rig_core::error::ProviderError;
 
-use crate::failure::status_of;
+use crate::failure::{ProviderFailure, status_of};
 use crate::http::Http;
 use crate::key::KeySource;
 
@@ -28,6 +28,8 @@ pub(crate) struct Connection {
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) headers: HeaderMap,
+    /// Whether the base URL usually has a path, such as `/v1`.
+    pub(crate) wants_path: bool,
     /// Made at the first call: it reads the machine's certificates.
     pub(crate) client: Arc<OnceLock<Result<reqwest::Client>>>,
 }
@@ -38,6 +40,7 @@ pub(crate) struct Link {
     pub(crate) base_url: String,
     pub(crate) key: Option<Secret<String>>,
     pub(crate) http: Http,
+    wants_path: bool,
 }
 
 impl Connection {
@@ -53,6 +56,7 @@ impl Connection {
             timeout: IDLE_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             headers: HeaderMap::new(),
+            wants_path: false,
             client: Arc::default(),
         }
     }
@@ -63,13 +67,43 @@ impl Connection {
             Some(key) => Some(key),
             None => self.key.find(&self.name)?,
         };
+        let base_url = self.checked_base_url()?;
         let client = self.client.get_or_init(|| self.build_client()).clone()?;
         Ok(Link {
             provider: self.name.clone(),
-            base_url: self.base_url.trim_end_matches('/').to_owned(),
+            base_url,
             key,
             http: Http { client, idle: self.timeout, headers: Arc::new(self.headers.clone()) },
+            wants_path: self.wants_path,
         })
+    }
+
+    /// The base URL without a slash at its end. What is not the address of a server is
+    /// refused here, where it can be said what to write.
+    fn checked_base_url(&self) -> Result<String> {
+        let url = self.base_url.trim();
+        let refused = |what: &str| {
+            let name = &self.name;
+            Status::internal(format!("the base URL of `{name}` is `{url}`: {what}"))
+        };
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return Err(refused(&format!(
+                "it has no scheme; write `http://{url}` or `https://{url}`"
+            )));
+        };
+        if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
+            return Err(refused("it must begin with `http://` or `https://`"));
+        }
+        if rest.trim_start_matches('/').is_empty() {
+            return Err(refused("it names no host"));
+        }
+        let is_whole_path = ["/chat/completions", "/responses", "/embeddings", "/messages"]
+            .iter()
+            .find(|path| url.trim_end_matches('/').ends_with(**path));
+        if let Some(path) = is_whole_path {
+            return Err(refused(&format!("it must end before `{path}`, which is added to it")));
+        }
+        Ok(url.trim_end_matches('/').to_owned())
     }
 
     fn build_client(&self) -> Result<reqwest::Client> {
@@ -104,7 +138,18 @@ impl Link {
 
     /// What an error of this call is to the caller.
     pub(crate) fn failure(&self, error: ProviderError) -> Status {
-        status_of(&self.provider, self.key.as_ref(), error)
+        let status = status_of(&self.provider, self.key.as_ref(), error);
+        let is_nowhere = status
+            .cause::<ProviderFailure>()
+            .is_some_and(|failure| failure.http_status() == Some(404));
+        let has_path = self.base_url.splitn(4, '/').nth(3).is_some_and(|path| !path.is_empty());
+        if is_nowhere && self.wants_path && !has_path {
+            let url = &self.base_url;
+            return status.with_hint(format!(
+                "the base URL `{url}` has no path; most servers that speak OpenAI's protocol want `{url}/v1`"
+            ));
+        }
+        status
     }
 }
 

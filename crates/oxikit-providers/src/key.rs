@@ -54,14 +54,13 @@ impl Variables {
             .map(Secret::new)
     }
 
-    /// Public, although it is about our own configuration: it is what a
-    /// developer meets first, in whatever tool they try, and it names nothing
-    /// but a variable.
+    /// Internal: a fault of the application's configuration. A client of the application
+    /// cannot mend it and reads nothing of it; the log and the developer tools do.
     fn missing(&self, provider: &str) -> Status {
         let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
         let page =
             self.page.map(|page| format!("; a key is to be had at {page}")).unwrap_or_default();
-        Status::failed_precondition(format!(
+        Status::internal(format!(
             "there is no API key for `{provider}`: set {}{page}",
             names.join(" or "),
         ))
@@ -94,7 +93,7 @@ mod tests {
     fn a_missing_key_names_the_variables_and_the_page() {
         assert!(google().find(|_| None).is_none());
         assert_eq!(
-            google().missing("googleai").outgoing().message,
+            google().missing("googleai").message(),
             "there is no API key for `googleai`: set `GEMINI_API_KEY` or `GOOGLE_API_KEY`; \
              a key is to be had at https://example.com"
         );

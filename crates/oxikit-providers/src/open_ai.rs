@@ -83,7 +83,8 @@ impl OpenAi {
     /// without a key. Peculiarities of well-known ones (`groq`, `mistral`,
     /// `deepseek`, `openrouter`, `xai` …) are found by the name.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {
-        let connection = Connection::new(name, base_url, KeySource::None);
+        let mut connection = Connection::new(name, base_url, KeySource::None);
+        connection.wants_path = true;
         let mut dialect = by_name(&connection.name).copied().unwrap_or(Dialect::gateway(
             "openai-compatible",
             "",

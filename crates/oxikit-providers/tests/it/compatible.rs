@@ -61,9 +61,9 @@ async fn a_key_is_read_from_the_variable_that_was_named() {
 
     let plugin = compatible(&server).api_key_env("OXIKIT_TEST_NOBODY_SETS_THIS");
     let missing = ask(plugin, MODEL, hello()).await.unwrap_err();
-    assert_eq!(missing.code(), oxikit::StatusCode::FailedPrecondition);
+    assert_eq!(missing.code(), oxikit::StatusCode::Internal);
     assert_eq!(
-        missing.outgoing().message,
+        missing.message(),
         "there is no API key for `acme`: set `OXIKIT_TEST_NOBODY_SETS_THIS`"
     );
     assert_eq!(server.seen().len(), 1);
@@ -214,4 +214,32 @@ async fn a_server_known_for_what_it_lacks_is_not_asked_for_it() {
     request["tools"] = json!([weather_tool()]);
     let refused = ask(plugin(), "perplexity/sonar", request).await.unwrap_err();
     assert_eq!(refused.message(), "`sonar` takes no tools");
+}
+
+#[tokio::test]
+async fn a_wrong_base_url_is_refused_with_what_to_write() {
+    let check = async |url: &str, expected: &str| {
+        let plugin = OpenAi::compatible("acme", url).http_client(client());
+        let refused = ask(plugin, MODEL, hello()).await.unwrap_err();
+        assert!(refused.message().contains(expected), "{url}: {refused}");
+        assert!(!refused.is_public());
+    };
+    check("localhost:8000/v1", "write `http://localhost:8000/v1` or").await;
+    check("", "it has no scheme").await;
+    check("ftp://127.0.0.1/v1", "must begin with `http://`").await;
+    check("http://", "it names no host").await;
+    check("http://127.0.0.1:9/v1/chat/completions", "must end before `/chat/completions`").await;
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_such_path_may_want_v1() {
+    let not_found = || Reply::error(404, json!({"error": {"message": "Not Found"}}));
+    let server = Server::start([not_found(), not_found()]).await;
+    let bare = OpenAi::compatible("acme", &server.url).http_client(client());
+    let failed = ask(bare, MODEL, hello()).await.unwrap_err();
+    let expected = format!("most servers that speak OpenAI's protocol want `{}/v1`", server.url);
+    assert!(failed.to_string().contains(&expected), "{failed}");
+    // With a path it is the model that is not found.
+    let failed = ask(compatible(&server), MODEL, hello()).await.unwrap_err();
+    assert!(!failed.to_string().contains("/v1`"), "{failed}");
 }

@@ -115,19 +115,20 @@ async fn a_missing_key_says_which_variable_to_set_and_where_to_get_one() {
     let is_set = |name: &str| std::env::var_os(name).is_some();
     if !is_set("GEMINI_API_KEY") && !is_set("GOOGLE_API_KEY") {
         let missing = ask(google, "googleai/m", hello()).await.unwrap_err();
-        assert_eq!(missing.code(), oxikit::StatusCode::FailedPrecondition);
+        assert_eq!(missing.code(), oxikit::StatusCode::Internal);
+        assert_eq!(missing.outgoing().message, "Internal error");
         assert_eq!(
-            missing.outgoing().message,
+            missing.message(),
             "there is no API key for `googleai`: set `GEMINI_API_KEY` or `GOOGLE_API_KEY`; \
              a key is to be had at https://aistudio.google.com/apikey"
         );
     }
     if !is_set("OPENAI_API_KEY") {
         let missing = ask(open_ai, "openai/m", hello()).await.unwrap_err();
-        assert!(missing.outgoing().message.contains("`OPENAI_API_KEY`"), "{missing}");
+        assert!(missing.message().contains("`OPENAI_API_KEY`"), "{missing}");
     }
     if !is_set("ANTHROPIC_API_KEY") {
         let missing = ask(anthropic, "anthropic/m", hello()).await.unwrap_err();
-        assert!(missing.outgoing().message.contains("`ANTHROPIC_API_KEY`"), "{missing}");
+        assert!(missing.message().contains("`ANTHROPIC_API_KEY`"), "{missing}");
     }
 }

@@ -106,6 +106,7 @@ impl<T: DeserializeOwned> Reply<T> {
             Status::failed_precondition(format!(
                 "the model's answer is not what was asked for: {error}"
             ))
+            .with_hint(misfit(message))
             .caused_by(error)
         })
     }
@@ -135,6 +136,18 @@ pub(crate) fn parse_output(format: Option<Format>, message: &Message) -> Value {
         _ => None,
     });
     data.unwrap_or_else(|| if format.is_none() { Format::Json.parse(&text) } else { Value::Null })
+}
+
+/// What a developer wants to know when an answer does not fit: the answer.
+pub(crate) fn misfit(message: &Message) -> String {
+    /// The model's words are cut after this many characters.
+    const MAX_CHARACTERS: usize = 500;
+    let said = message.text();
+    match said.char_indices().nth(MAX_CHARACTERS) {
+        None if said.is_empty() => "the model's answer has no text".to_owned(),
+        None => format!("the model said: {said}"),
+        Some((end, _)) => format!("the model said: {}…", &said[..end]),
+    }
 }
 
 impl<T> Clone for Reply<T> {

@@ -53,7 +53,7 @@ pub(crate) async fn run_tools(
 
 /// Runs one tool through the middleware.
 pub(crate) async fn run_one(request: Part, tools: &[Action], stack: &Stack) -> Result<Outcome> {
-    let name = request.as_tool_request().map_or("", |request| request.name.as_str());
+    let name = request.as_tool_request().map_or("", |request| request.name.as_str()).to_owned();
     let tool = tools
         .iter()
         .find(|tool| short_name(tool.name()) == name || tool.name() == name)
@@ -62,7 +62,10 @@ pub(crate) async fn run_one(request: Part, tools: &[Action], stack: &Stack) -> R
         .ok_or_else(|| Status::internal("tools run inside of a generate call"))?;
     match (NextTool { rest: stack, tool, ctx: &ctx }).run(request).await {
         Ok(answer) => Ok(Outcome::Answer(answer)),
-        Err(status) => Interrupt::of(&status).map(Outcome::Interrupted).ok_or(status),
+        Err(status) => match Interrupt::of(&status) {
+            Some(interrupt) => Ok(Outcome::Interrupted(interrupt)),
+            None => Err(status.with_hint(format!("in the tool `{name}`"))),
+        },
     }
 }
 

@@ -13,6 +13,7 @@ use oxikit_wire::{
 };
 use serde_json::{Value, json};
 
+use super::reply::{misfit, parse_output};
 use super::{request, resume, tool_run};
 use crate::Oxikit;
 use crate::format::Format;
@@ -226,5 +227,7 @@ fn check_output(response: &GenerateResponse, message: &Message) -> Result<()> {
     let output = response.request.as_ref().and_then(|request| request.output.as_ref());
     let Some(OutputConfig { schema: Some(schema), format, .. }) = output else { return Ok(()) };
     let Some(format) = format.as_deref().and_then(Format::named) else { return Ok(()) };
-    Schema::from_json(schema.clone())?.validate(&super::reply::parse_output(Some(format), message))
+    let output = parse_output(Some(format), message);
+    let checked = Schema::from_json(schema.clone())?.validate(&output);
+    checked.map_err(|status| status.with_hint(misfit(message)))
 }

@@ -286,6 +286,7 @@ async fn a_tool_that_fails_or_panics_fails_its_own_call_only() {
     let status = ai.generate().prompt("x").tool_named("bad").await.unwrap_err();
     assert_eq!(status.code(), StatusCode::Internal);
     assert!(!status.outgoing().message.contains("secret-7"));
+    assert!(status.to_string().ends_with("(in the tool `bad`)"), "{status}");
     assert_eq!(ai.generate().prompt("x").await.unwrap().text(), "still here");
 }
 
@@ -295,6 +296,7 @@ async fn wrong_tool_arguments_name_the_place() {
     let status = ai.generate().prompt("x").tool(add()).await.unwrap_err();
     assert_eq!(status.code(), StatusCode::InvalidArgument);
     assert!(status.message().contains("- a: must be number"), "{status}");
+    assert!(status.to_string().ends_with("(in the tool `add`)"), "{status}");
 }
 
 #[tokio::test]
@@ -487,10 +489,10 @@ async fn typed_output_is_asked_for_read_and_checked() {
     let status = ai.generate().prompt("P").output::<Recipe>().await.unwrap_err();
     assert_eq!(status.code(), StatusCode::InvalidArgument);
     assert!(status.message().contains("must have required property 'minutes'"), "{status}");
-    assert_eq!(
-        ai.generate().prompt("P").output::<Recipe>().await.unwrap_err().code(),
-        StatusCode::InvalidArgument
-    );
+    assert!(status.to_string().ends_with("(the model said: {\"title\": \"Soup\"})"), "{status}");
+    let status = ai.generate().prompt("P").output::<Recipe>().await.unwrap_err();
+    assert_eq!(status.code(), StatusCode::InvalidArgument);
+    assert!(status.to_string().ends_with("(the model said: no JSON at all)"), "{status}");
 }
 
 #[tokio::test]
