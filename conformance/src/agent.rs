@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub(crate) fn run(places: &Places) -> anyhow::Result<Outcome> {
     let path = places.spec.join(DATA);
     if !path.exists() {
-        return Ok(places.missing(DATA));
+        return Ok(places.missing(DATA, 39));
     }
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     // By way of a value, as steps are read late.

@@ -44,7 +44,7 @@ struct SpecTest {
 pub(crate) fn run(places: &Places) -> anyhow::Result<Outcome> {
     let directory = places.spec.join("conformance/dotprompt");
     if !directory.is_dir() {
-        return Ok(places.missing("conformance/dotprompt"));
+        return Ok(places.missing("conformance/dotprompt", 117));
     }
     let mut report = Report::default();
     for file in yaml_files(&directory)? {

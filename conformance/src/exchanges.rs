@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::suite::{Outcome, Places, Report};
 
-const DATA: &str = "wire/action-http/exchanges.json";
+const DATA: &str = "action-http/exchanges.json";
 const PAGE: &str = "../docs/action-http.md";
 
 /// The host and port of the recorded server, as answers repeat it.
@@ -50,12 +50,7 @@ enum Content {
 }
 
 pub(crate) fn run(places: &Places) -> anyhow::Result<Outcome> {
-    let path = places.spec.join(DATA);
-    if !path.exists() {
-        return Ok(places.missing(DATA));
-    }
-    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let exchanges: Vec<Exchange> = serde_json::from_str(&text)?;
+    let exchanges: Vec<Exchange> = serde_json::from_value(oxikit_recordings::json(DATA))?;
     let page = fs::read_to_string(places.here.join(PAGE)).context(PAGE)?;
 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

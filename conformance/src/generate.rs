@@ -36,7 +36,7 @@ struct Test {
 pub(crate) fn run(places: &Places) -> anyhow::Result<Outcome> {
     let path = places.spec.join(DATA);
     if !path.exists() {
-        return Ok(places.missing(DATA));
+        return Ok(places.missing(DATA, 3));
     }
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let spec: Spec = serde_saphyr::from_str(&text)?;

@@ -19,14 +19,10 @@ use anyhow::Result;
 use crate::suite::{Outcome, Places};
 use transcript::Transcript;
 
-const DATA: &str = "wire/reflection-v2";
+const DATA: &str = "reflection-v2";
 
-pub(crate) fn run(places: &Places) -> Result<Outcome> {
-    let directory = places.spec.join(DATA);
-    if !directory.exists() {
-        return Ok(places.missing(DATA));
-    }
-    let transcripts = Transcript::read_all(&directory)?;
+pub(crate) fn run(_: &Places) -> Result<Outcome> {
+    let transcripts = Transcript::read_all(&oxikit_recordings::path(DATA))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let replayed = runtime.block_on(replay::run(&transcripts))?;
     runtime.shutdown_background();

@@ -37,7 +37,8 @@ pub(crate) struct Failure {
 pub(crate) struct Places {
     /// This crate.
     pub(crate) here: PathBuf,
-    /// The specification: `OXIKIT_SPEC`, or `shared` beside the workspace.
+    /// The published data: `OXIKIT_SPEC`, `shared` beside the workspace, or what
+    /// `cargo xtask spec` has fetched.
     pub(crate) spec: PathBuf,
 }
 
@@ -51,10 +52,11 @@ impl Places {
         Self { here, spec }
     }
 
-    /// Says that a directory of the specification is missing.
-    pub(crate) fn missing(&self, part: &str) -> Outcome {
+    /// Says that this part of the official data is missing, and how many cases it has.
+    pub(crate) fn missing(&self, part: &str, cases: usize) -> Outcome {
         Outcome::Skipped(format!(
-            "there is no `{part}` in `{}`; set OXIKIT_SPEC to the specification's directory",
+            "no official data: {cases} cases not run, as there is no `{part}` in `{}`; \
+             `cargo xtask spec` fetches it",
             self.spec.display()
         ))
     }

@@ -14,6 +14,7 @@ mod licences;
 mod metadata;
 mod papers;
 mod services;
+mod spec;
 mod test;
 mod tools;
 
@@ -30,6 +31,9 @@ The chores of this repository.
         names of steps only those are run, such as `cargo xtask test fmt clippy`.
   cargo xtask conformance [suite…]
         The published conformance data against this code.
+  cargo xtask spec [genkit=<url>] [dotprompt=<url>]
+        Fetches the official conformance data, at a pinned commit, into target/spec. Where
+        it is neither there nor in OXIKIT_SPEC, the suites that need it are skipped.
   cargo xtask interop [suite…]
         This code against the official clients and servers.
   cargo xtask crash sessions [--long] [--sqlite | --postgres] [trial…]
@@ -71,9 +75,10 @@ The chores of this repository.
 Under CI=true nothing may be skipped. CARGO_TARGET_DIR is honoured.";
 
 /// The names that the README may tell people to type.
-pub(crate) const COMMANDS: [&str; 10] = [
+pub(crate) const COMMANDS: [&str; 11] = [
     "test",
     "conformance",
+    "spec",
     "interop",
     "crash",
     "bench",
@@ -107,6 +112,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
     match command.as_str() {
         "test" => return test::run(rest),
         "conformance" => conformance::run(rest).map(drop)?,
+        "spec" => spec::run(rest)?,
         "interop" => interop::run(rest).map(drop)?,
         "crash" => crash::run(rest).map(drop)?,
         "bench" => bench::run(rest)?,

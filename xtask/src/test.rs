@@ -235,7 +235,9 @@ fn docs() -> Result<Verdict> {
 
 fn conformance_suites() -> Result<Verdict> {
     let suites = conformance::run(&[])?;
-    let is_incomplete = suites.iter().any(|line| conformance::is_skipped(line));
+    let is_incomplete = suites
+        .iter()
+        .any(|line| conformance::is_skipped(line) && !conformance::lacks_official_data(line));
     let summary = suites.join(", ");
     Ok(if is_incomplete { Skipped(summary) } else { Passed(summary) })
 }

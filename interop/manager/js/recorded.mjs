@@ -6,8 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { sleep, until } from '../../reflection/js/tools.mjs';
 
-/** The specification: `OXIKIT_SPEC`, or `shared` beside the workspace. */
-const spec = process.env.OXIKIT_SPEC ?? path.join(import.meta.dirname, '../../../../shared');
+const recordings = path.join(import.meta.dirname, '../../../recordings/tools-api');
 
 /** Where a run has another answer of ours, and why. */
 const DIFFERENT = {
@@ -26,11 +25,7 @@ const DIFFERENT_V1 = { ...DIFFERENT, ...Object.fromEntries(inputs.map((name) => 
 const LEFT_OUT = ['stack', 'genkitVersion', 'genkitErrorMessage'];
 
 export function recordedCases(kit) {
-  const file = path.join(spec, `wire/tools-api/run-exchanges.${kit.v1 ? 'v1' : 'v2'}-manager.jsonl`);
-  if (!fs.existsSync(file)) {
-    console.log(`skipped recordings: there is no ${file}; set OXIKIT_SPEC`);
-    return {};
-  }
+  const file = path.join(recordings, `run-exchanges.${kit.v1 ? 'v1' : 'v2'}-manager.jsonl`);
   const exchanges = fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
   const groups = new Map();
   for (const exchange of exchanges) groups.set(exchange.name, [...(groups.get(exchange.name) ?? []), exchange]);
@@ -49,8 +44,8 @@ const NOT_COMPARED = [
 
 /** The procedures of the official server, which speaks tRPC. */
 export function procedureCases(kit) {
-  const file = path.join(spec, 'wire/tools-api/trpc-exchanges.jsonl');
-  if (kit.v1 || !fs.existsSync(file)) return {};
+  if (kit.v1) return {};
+  const file = path.join(recordings, 'trpc-exchanges.jsonl');
   const exchanges = fs.readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
   const same = new Same({ ownWords: true });
   const compared = exchanges.filter(({ name }) => !NOT_COMPARED.includes(name));

@@ -1,7 +1,6 @@
 //! Conversations of the official client, held again with what official servers
 //! answered: we send what it sent.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use oxikit_client::{Chat, RemoteAgent, Result, StatusCode};
@@ -10,19 +9,8 @@ use serde_json::{Value, json};
 
 use crate::peer::{Peer, Reply, peer, reply};
 
-/// A file of the specification, if it is at hand.
-fn recorded(file: &str) -> Option<Vec<Value>> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let spec = std::env::var_os("OXIKIT_SPEC").map_or_else(beside_workspace, PathBuf::from);
-    let path = spec.join("wire/agents").join(file);
-    let Ok(text) = std::fs::read(&path) else {
-        eprintln!(
-            "skipped: no specification in {}; set OXIKIT_SPEC to its directory",
-            path.display()
-        );
-        return None;
-    };
-    Some(serde_json::from_slice(&text).unwrap())
+fn recorded(file: &str) -> Vec<Value> {
+    serde_json::from_value(oxikit_recordings::json(&format!("agents/{file}"))).unwrap()
 }
 
 fn step<'a>(steps: &'a [Value], name: &str) -> &'a Value {
@@ -102,7 +90,7 @@ async fn check_conversation(steps: &[&Value], begin: impl FnOnce(RemoteAgent) ->
 
 #[tokio::test]
 async fn a_conversation_with_a_server_that_keeps_the_state() {
-    let Some(steps) = recorded("client-remote-agent.json") else { return };
+    let steps = recorded("client-remote-agent.json");
     let turns = [
         "chat.send first (server-managed)",
         "chat.send second",
@@ -123,7 +111,7 @@ async fn a_conversation_with_a_server_that_keeps_the_state() {
 
 #[tokio::test]
 async fn a_conversation_with_a_server_that_keeps_nothing() {
-    let Some(steps) = recorded("client-remote-agent.json") else { return };
+    let steps = recorded("client-remote-agent.json");
     let turns = ["client-managed first", "client-managed second"];
     let turns: Vec<_> = turns.iter().map(|name| step(&steps, name)).collect();
     let seed = SessionState {
@@ -135,7 +123,7 @@ async fn a_conversation_with_a_server_that_keeps_nothing() {
 
 #[tokio::test]
 async fn a_session_is_loaded_and_gone_on_with() -> Result<()> {
-    let Some(steps) = recorded("client-remote-agent.json") else { return Ok(()) };
+    let steps = recorded("client-remote-agent.json");
     let step = step(&steps, "loadChat by sessionId then send");
     let view = &step["client"]["v0"];
     // The recording of the snapshot is cut short.
@@ -161,7 +149,7 @@ async fn a_session_is_loaded_and_gone_on_with() -> Result<()> {
 
 #[tokio::test]
 async fn detached_work_is_waited_for() -> Result<()> {
-    let Some(steps) = recorded("client-remote-agent.json") else { return Ok(()) };
+    let steps = recorded("client-remote-agent.json");
     let detached = exchanges(step(&steps, "detach + wait"));
     let after = exchanges(step(&steps, "turn after detach"));
     // We look once more before the next turn, to take over what was done.
@@ -180,7 +168,7 @@ async fn detached_work_is_waited_for() -> Result<()> {
 
 #[tokio::test]
 async fn after_an_abort_the_session_goes_on() -> Result<()> {
-    let Some(steps) = recorded("client-remote-agent.json") else { return Ok(()) };
+    let steps = recorded("client-remote-agent.json");
     let aborted = exchanges(step(&steps, "detach + abort"));
     let next = exchanges(step(&steps, "chat with sessionId init, two turns"));
     let peer = peer(aborted.iter().chain(&next[..1]).map(answer)).await;
@@ -196,7 +184,7 @@ async fn after_an_abort_the_session_goes_on() -> Result<()> {
 
 #[tokio::test]
 async fn what_is_not_there_is_told_apart() -> Result<()> {
-    let Some(steps) = recorded("client-remote-agent.json") else { return Ok(()) };
+    let steps = recorded("client-remote-agent.json");
     let names = ["loadChat unknown", "404 agent url", "state sent to server-managed agent"];
     let replies = names.map(|name| answer(&exchanges(step(&steps, name))[0]));
     let peer = peer(replies).await;
@@ -232,7 +220,7 @@ async fn a_finish_reason_that_nobody_knows_fails_no_turn() -> Result<()> {
 /// Every streamed answer of the official server is understood.
 #[tokio::test]
 async fn all_recorded_turns_are_understood() {
-    let Some(turns) = recorded("turns.json") else { return };
+    let turns = recorded("turns.json");
     let mut understood = 0;
     for turn in turns.iter().filter(|turn| turn["blocks"].is_array()) {
         let blocks = turn["blocks"].as_array().unwrap().iter().map(|text| text.as_str().unwrap());

@@ -6,8 +6,6 @@ use oxikit_wire::JsonPatch;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::specification::recorded;
-
 fn patch(operations: Value) -> JsonPatch {
     serde_json::from_value(operations).unwrap()
 }
@@ -185,7 +183,7 @@ fn a_document_cannot_be_blown_up() {
 /// Goes through the recorded states: our patches are those of the official agent.
 #[test]
 fn the_recorded_patches_are_ours() {
-    let Some(probes) = recorded("agents/in-process-probes.json") else { return };
+    let probes = oxikit_recordings::json("agents/in-process-probes.json");
     let mut state = Value::Null;
     let mut compared = 0;
     for chunk in probes["patch-sequence"]["ch"].as_array().unwrap() {

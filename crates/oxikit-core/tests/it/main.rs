@@ -17,7 +17,6 @@ mod refusals;
 mod registry;
 mod schemas;
 mod spans;
-mod specification;
 mod status;
 mod streams;
 mod toy_agent;

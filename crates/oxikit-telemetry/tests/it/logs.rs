@@ -13,7 +13,6 @@ use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt as _};
 use crate::application::Application;
 use crate::collector::{Collector, Post};
 use crate::raw_server::nowhere;
-use crate::specification::recorded_lines;
 
 fn bodies(posts: &[Post]) -> Vec<Value> {
     posts.iter().filter(|post| post.path == "/api/otlp").map(|post| post.body.clone()).collect()
@@ -60,7 +59,7 @@ async fn a_line_belongs_to_the_run_that_wrote_it() {
     }]});
     assert_eq!(body, expected);
 
-    let Some(recorded) = recorded_lines("telemetry/runtime-posts-realtime.jsonl") else { return };
+    let recorded = oxikit_recordings::lines("telemetry/runtime-posts-realtime.jsonl");
     let mut recorded = recorded.into_iter().find(|line| line["path"] == "/api/otlp").unwrap();
     let line = &mut recorded["body"]["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
     (line["timeUnixNano"], line["traceId"]) = (time.clone(), trace_id.into());

@@ -11,4 +11,3 @@ mod logs;
 mod otlp;
 mod raw_server;
 mod shapes;
-mod specification;

@@ -12,15 +12,14 @@ use tokio::sync::Notify;
 
 use crate::application::Application;
 use crate::collector::{Collector, merge};
-use crate::specification::recorded_lines;
 
 /// The posts of one run of an official runtime.
-fn recorded_run(name: &str) -> Option<Vec<Value>> {
-    let lines = recorded_lines("telemetry/runtime-posts-realtime.jsonl")?;
+fn recorded_run(name: &str) -> Vec<Value> {
+    let lines = oxikit_recordings::lines("telemetry/runtime-posts-realtime.jsonl");
     let end = lines.iter().position(|line| line["end_of_run"] == name).unwrap();
     let begin = lines[..end].iter().rposition(|line| line["end_of_run"].is_string());
     let posts = lines[begin.map_or(0, |begin| begin + 1)..end].iter();
-    Some(posts.map(|post| post["body"].clone()).collect())
+    posts.map(|post| post["body"].clone()).collect()
 }
 
 /// Without what differs from run to run: ids become names, times become 1 if
@@ -112,7 +111,7 @@ async fn a_run_is_told_when_it_begins_and_when_it_ends() {
     let (starts, ends) = posts.split_at(posts.iter().take_while(|post| is_start(post)).count());
     assert!(!starts.is_empty() && !ends.iter().any(is_start), "{posts:#?}");
     assert!(collector.posts().iter().all(|post| post.path == "/api/traces"));
-    let Some(recorded) = recorded_run("greet") else { return };
+    let recorded = recorded_run("greet");
     check_trace(&posts, &recorded);
 
     // Ours knows more when it begins, and says both spans at once.
@@ -151,9 +150,7 @@ async fn a_failure_is_told_with_its_exception() {
             "exception.stacktrace":"INTERNAL: kaboom",
         })
     );
-    if let Some(recorded) = recorded_run("boom") {
-        check_trace(&posts, &recorded);
-    }
+    check_trace(&posts, &recorded_run("boom"));
 }
 
 #[tokio::test]
@@ -185,7 +182,7 @@ async fn without_realtime_a_run_is_told_when_it_has_ended() {
 
     let posts: Vec<_> = collector.posts().into_iter().map(|post| post.body).collect();
     assert_eq!(posts.len(), 1);
-    let Some(lines) = recorded_lines("telemetry/runtime-posts-not-realtime.jsonl") else { return };
+    let lines = oxikit_recordings::lines("telemetry/runtime-posts-not-realtime.jsonl");
     let recorded = lines.into_iter().map(|line| line["body"].clone());
     let recorded: Vec<_> = recorded.filter(|post| post["displayName"] == "countdown").collect();
     check_trace(&posts, &recorded);

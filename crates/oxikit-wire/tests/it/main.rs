@@ -12,5 +12,4 @@ mod recordings;
 mod sample;
 mod schemas;
 mod sessions;
-mod specification;
 mod status_codes;

@@ -8,8 +8,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::specification::{find, read_json};
-
 /// Members we do not know on purpose.
 const NOT_OURS: [(&str, &str); 2] = [
     // Deprecated, and of no use to a model that answers once.
@@ -20,8 +18,7 @@ const NOT_OURS: [(&str, &str); 2] = [
 
 #[test]
 fn generate_types_fit_the_published_schemas() {
-    let Some(spec) = find() else { return };
-    let schemas = read_json(&spec.join("wire/generate/schemas.json"));
+    let schemas = oxikit_recordings::json("generate/schemas.json");
     let mut checked = BTreeSet::new();
     let message = json!({"role":"model","content":all_parts(),"metadata":{"k":1}});
     let request = json!({
@@ -77,8 +74,7 @@ fn generate_types_fit_the_published_schemas() {
 
 #[test]
 fn session_types_fit_the_published_schemas() {
-    let Some(spec) = find() else { return };
-    let schemas = read_json(&spec.join("wire/agents/schemas.json"));
+    let schemas = oxikit_recordings::json("agents/schemas.json");
     let artifact = json!({"name":"a","parts":all_parts(),"metadata":{"k":1}});
     let state = json!({
         "sessionId":"s","messages":[{"role":"user","content":[{"text":"t"}]}],"custom":{"c":null},"artifacts":[artifact],

@@ -13,4 +13,3 @@ mod operation;
 mod prompt;
 mod resource;
 mod retrieval;
-mod specification;

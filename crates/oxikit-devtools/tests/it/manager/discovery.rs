@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::kit::{Manager, TRACE, end, flow, manager, next_chunk, options, soon, told, until};
-use super::recordings::spec;
 
 /// A request as the runtime saw it.
 type Seen = (String, Value);
@@ -297,10 +296,7 @@ async fn answers_over_http_that_are_none_fail_the_run() {
 
 #[tokio::test]
 async fn the_recorded_exchanges_are_read_as_they_were_meant() {
-    let Some(path) = spec("wire/reflection-v1/exchanges.jsonl") else { return };
-    let text = std::fs::read_to_string(path).unwrap();
-    let exchanges: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let exchanges = oxikit_recordings::lines("reflection-v1/exchanges.jsonl");
     let played = Arc::new(exchanges.clone());
     let served = Served::new(move |target, body| {
         let is_meant = |exchange: &&Value| {

@@ -3,25 +3,12 @@
 //! official manager's.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 use oxikit_devtools::manager::{RunHandle, RunSpec};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::kit::{Manager, Scripted, manager, next_chunk, options, soon, until};
-
-/// Where the specification is: `OXIKIT_SPEC`, or `shared` beside the workspace.
-pub(crate) fn spec(part: &str) -> Option<PathBuf> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let spec = std::env::var_os("OXIKIT_SPEC").map_or_else(beside_workspace, PathBuf::from);
-    let path = spec.join(part);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: there is no {}; set OXIKIT_SPEC", path.display());
-    None
-}
 
 /// A result, or the code and the message of a failure.
 type Told = Result<Value, (u8, String)>;
@@ -40,7 +27,7 @@ struct Play<'a> {
 
 #[tokio::test]
 async fn the_recorded_runtime_is_managed_as_the_official_manager_does() {
-    let Some(folder) = spec("wire/reflection-v2") else { return };
+    let folder = oxikit_recordings::path("reflection-v2");
     let mut played = 0;
     let mut paths: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -5,16 +5,13 @@ use serde_json::{Value, json};
 
 use super::kit::{Kit, kit};
 use crate::manager::kit::{Scripted, soon};
-use crate::manager::recordings::spec;
 
 #[tokio::test]
 async fn recorded_runs_are_answered_as_the_official_tools_do() {
-    let Some(path) = spec("wire/tools-api/run-exchanges.v2-manager.jsonl") else { return };
     let kit = kit().await;
     let mut runtime = kit.runtime("one").await;
     let mut played = 0;
-    for line in std::fs::read_to_string(path).unwrap().lines() {
-        let exchange: Value = serde_json::from_str(line).unwrap();
+    for exchange in oxikit_recordings::lines("tools-api/run-exchanges.v2-manager.jsonl") {
         let path = exchange["request"]["path"].as_str().unwrap();
         let is_run = path.starts_with("/api/runAction") || path.starts_with("/api/streamAction");
         if !is_run || exchange["request"]["body"].get("runtimeId").is_some() {

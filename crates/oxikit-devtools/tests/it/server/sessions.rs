@@ -12,7 +12,6 @@ use reqwest::Method;
 use super::agents::agents;
 use super::kit::{Kit, kit, read};
 use crate::manager::kit::{Scripted, TRACE, soon, until};
-use crate::manager::recordings::spec;
 
 impl Kit {
     async fn delete(&self, path: &str) -> (u16, Value) {
@@ -329,11 +328,9 @@ async fn a_runtime_without_the_api_is_known_by_its_404() {
 /// What the JavaScript runtime said when it was recorded, in its own words.
 #[tokio::test]
 async fn the_recorded_runtime_is_shown_without_its_store() {
-    let Some(frames) = spec("wire/reflection-v2") else { return };
     let recorded = |file: &str| -> Value {
-        let text = std::fs::read_to_string(frames.join(file)).unwrap();
-        let line: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-        line["frame"].clone()
+        let frames = oxikit_recordings::lines(&format!("reflection-v2/{file}"));
+        frames.last().unwrap()["frame"].clone()
     };
     let found = recorded("agent-store-snapshot.jsonl")["result"].clone();
     let missing = recorded("agent-store-snapshot-missing.jsonl")["error"].clone();
@@ -353,9 +350,7 @@ async fn the_recorded_runtime_is_shown_without_its_store() {
     assert_eq!(shown.1["snapshots"].as_array().unwrap().len(), 1);
 
     // And its turns, by what it has sent of them.
-    let Some(posts) = spec("wire/telemetry/runtime-posts-realtime.jsonl") else { return };
-    for line in std::fs::read_to_string(posts).unwrap().lines() {
-        let post: Value = serde_json::from_str(line).unwrap();
+    for post in oxikit_recordings::lines("telemetry/runtime-posts-realtime.jsonl") {
         if post["path"] == "/api/traces" {
             kit.server.traces().ingest(post["body"].to_string().as_bytes()).await.unwrap();
         }

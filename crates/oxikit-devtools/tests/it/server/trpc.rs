@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::kit::{Kit, kit, read};
 use crate::manager::kit::{TRACE, soon};
-use crate::manager::recordings::spec;
 
 /// Exchanges that depend on nothing but the input.
 const FIXED: [&str; 7] = [
@@ -28,7 +27,6 @@ pub(crate) async fn exchange(kit: &Kit, request: &Value) -> (u16, Value) {
 
 #[tokio::test]
 async fn recorded_procedures_are_answered_as_the_official_tools_do() {
-    let Some(path) = spec("wire/tools-api/trpc-exchanges.jsonl") else { return };
     let kit = kit().await;
     let mut runtime = kit.runtime("one").await;
     let script = tokio::spawn(async move {
@@ -40,8 +38,7 @@ async fn recorded_procedures_are_answered_as_the_official_tools_do() {
         runtime
     });
     let mut played = 0;
-    for line in std::fs::read_to_string(path).unwrap().lines() {
-        let mut recorded: Value = serde_json::from_str(line).unwrap();
+    for mut recorded in oxikit_recordings::lines("tools-api/trpc-exchanges.jsonl") {
         let name = recorded["name"].as_str().unwrap().to_owned();
         if !FIXED.contains(&name.as_str()) {
             continue;

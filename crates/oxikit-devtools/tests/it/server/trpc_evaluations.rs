@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::kit::{Kit, kit, read};
 use super::trpc::exchange;
 use crate::manager::kit::{Asked, Scripted, soon};
-use crate::manager::recordings::spec;
 
 /// Exchanges that are played in their order: each needs those before it.
 const PLAYED: [&str; 17] = [
@@ -34,15 +33,13 @@ const PLAYED: [&str; 17] = [
 
 #[tokio::test]
 async fn recorded_evaluations_are_answered_as_the_official_tools_do() {
-    let Some(path) = spec("wire/tools-api/trpc-exchanges.jsonl") else { return };
     let kit = kit().await;
     let script = tokio::spawn(play(kit.runtime("one").await, kit.server.traces().clone()));
-    let lines = std::fs::read_to_string(path).unwrap();
-    let recorded: HashMap<String, Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .map(|line| (line["name"].as_str().unwrap().to_owned(), line))
-        .collect();
+    let recorded: HashMap<String, Value> =
+        oxikit_recordings::lines("tools-api/trpc-exchanges.jsonl")
+            .into_iter()
+            .map(|line| (line["name"].as_str().unwrap().to_owned(), line))
+            .collect();
     let (mut ours, mut theirs) = (Ids::default(), Ids::default());
     for name in PLAYED {
         let exchanged = &recorded[name];

@@ -8,7 +8,7 @@ use oxikit_devtools::telemetry::{tools, trace_routes};
 use oxikit_sql::TraceStore;
 use serde_json::{Value, json};
 
-use super::kit::{plain, recorded, recorded_lines, server, trace};
+use super::kit::{plain, server, trace};
 
 const SLOW: &str = "44454422feea177654c43a23f759cbd8";
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,15 +57,15 @@ impl Messages {
 }
 
 /// What the official runtime has posted for the flow `slow`: its start and its end.
-fn slow_posts() -> Option<Vec<Value>> {
-    let posts = recorded_lines("telemetry/runtime-posts-realtime.jsonl")?;
+fn slow_posts() -> Vec<Value> {
+    let posts = oxikit_recordings::lines("telemetry/runtime-posts-realtime.jsonl");
     let is_slow = |post: &Value| post["body"]["traceId"] == SLOW;
-    Some(posts.into_iter().filter(is_slow).map(|mut post| post["body"].take()).collect())
+    posts.into_iter().filter(is_slow).map(|mut post| post["body"].take()).collect()
 }
 
 #[tokio::test]
 async fn the_official_stream_is_as_recorded_and_ends_with_the_root() {
-    let Some(posts) = slow_posts() else { return };
+    let posts = slow_posts();
     let server = server().await;
     server.add(&posts[0]).await;
     let url = server.url(&format!("/api/traces/{SLOW}/stream"));
@@ -73,7 +73,7 @@ async fn the_official_stream_is_as_recorded_and_ends_with_the_root() {
     let mut told = vec![messages.next().await.unwrap()];
     server.add(&posts[1]).await;
     told.extend(messages.rest().await);
-    let theirs = recorded("telemetry/trace-stream.sse.txt").unwrap();
+    let theirs = oxikit_recordings::text("telemetry/trace-stream.sse.txt");
     let theirs = theirs.lines().filter_map(|line| line.strip_prefix("data: "));
     let theirs: Vec<Value> = theirs.map(|text| serde_json::from_str(text).unwrap()).collect();
     assert_eq!(plain(told.into()), plain(theirs.into()));
@@ -81,7 +81,7 @@ async fn the_official_stream_is_as_recorded_and_ends_with_the_root() {
 
 #[tokio::test]
 async fn the_stream_of_the_tools_api_is_as_recorded() {
-    let Some(posts) = slow_posts() else { return };
+    let posts = slow_posts();
     let server = server().await;
     server.add(&posts[0]).await;
     let body = json!({"traceId": SLOW}).to_string();
@@ -96,7 +96,7 @@ async fn the_stream_of_the_tools_api_is_as_recorded() {
     let lines = |text: &str| -> Vec<Value> {
         text.lines().map(|line| plain(serde_json::from_str(line).unwrap())).collect()
     };
-    assert_eq!(lines(&text), lines(&recorded("tools-api/streamTrace.body.jsonl").unwrap()));
+    assert_eq!(lines(&text), lines(&oxikit_recordings::text("tools-api/streamTrace.body.jsonl")));
     assert_eq!(tools::stream_trace(&server.store, b"{}").status(), 400);
 }
 

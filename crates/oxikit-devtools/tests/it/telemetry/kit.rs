@@ -1,7 +1,6 @@
 //! A telemetry server on a free port.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
 use oxikit_devtools::manager::Token;
 use oxikit_devtools::telemetry::{TelemetryOptions, telemetry_routes};
@@ -90,24 +89,6 @@ pub(crate) async fn answer(request: reqwest::RequestBuilder) -> Answer {
         content_type,
         text: response.text().await.unwrap(),
     }
-}
-
-/// A recorded file of the specification, if that is at hand.
-pub(crate) fn recorded(file: &str) -> Option<String> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let spec = std::env::var_os("OXIKIT_SPEC").map_or_else(beside_workspace, PathBuf::from);
-    let path = spec.join("wire").join(file);
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
-        eprintln!("skipped: no {}; set OXIKIT_SPEC to its directory", path.display());
-    }
-    text
-}
-
-/// The lines of such a file.
-pub(crate) fn recorded_lines(file: &str) -> Option<Vec<Value>> {
-    let text = recorded(file)?;
-    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
 /// The same with every number as JavaScript would write it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::kit::{Answer, Server, plain, recorded, recorded_lines, server};
+use super::kit::{Answer, Server, plain, server};
 
 const EXCHANGES: &str = "telemetry/exchanges.jsonl";
 
@@ -21,9 +21,9 @@ const DIFFERENCES: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn the_official_exchanges_are_answered_alike() {
-    let Some(server) = replayed().await else { return };
+    let server = replayed().await;
     let mut differing = Vec::new();
-    for exchange in recorded_lines(EXCHANGES).unwrap() {
+    for exchange in oxikit_recordings::lines(EXCHANGES) {
         let name = exchange["name"].as_str().unwrap();
         if !name.starts_with("stream") {
             let answer = ask(&server, &exchange["request"]).await;
@@ -37,8 +37,8 @@ async fn the_official_exchanges_are_answered_alike() {
 }
 
 /// A server to which official runtimes have sent what they did before the exchanges.
-async fn replayed() -> Option<Server> {
-    let posts = recorded_lines("telemetry/runtime-posts-realtime.jsonl")?;
+async fn replayed() -> Server {
+    let posts = oxikit_recordings::lines("telemetry/runtime-posts-realtime.jsonl");
     let server = server().await;
     for post in posts {
         let (Some(path), body) = (post["path"].as_str(), &post["body"]) else { continue };
@@ -51,7 +51,7 @@ async fn replayed() -> Option<Server> {
             assert_eq!(answer.status, 200, "{answer:?}");
         }
     }
-    Some(server)
+    server
 }
 
 fn is_prompt(body: &Value) -> bool {
@@ -109,11 +109,10 @@ fn is_same(ours: &Answer, theirs: &Value) -> bool {
 
 #[tokio::test]
 async fn stored_traces_are_as_the_official_server_keeps_them() {
-    let Some(server) = replayed().await else { return };
+    let server = replayed().await;
     for name in ["bidiEcho", "boom-error", "customAgent", "evaluator", "genFlow-with-tool", "greet"]
     {
-        let file = recorded(&format!("telemetry/stored-trace.{name}.json")).unwrap();
-        let theirs: Value = serde_json::from_str(&file).unwrap();
+        let theirs = oxikit_recordings::json(&format!("telemetry/stored-trace.{name}.json"));
         let ours = server.trace(theirs["traceId"].as_str().unwrap()).await;
         assert_eq!(plain(ours), plain(theirs), "{name}");
     }
@@ -121,7 +120,7 @@ async fn stored_traces_are_as_the_official_server_keeps_them() {
 
 #[tokio::test]
 async fn the_pages_of_a_list_are_all_traces_once() {
-    let Some(server) = replayed().await else { return };
+    let server = replayed().await;
     let all = server.get("/api/traces").await.json();
     let mut paged = Vec::new();
     let mut query = "?limit=2".to_owned();
@@ -137,7 +136,7 @@ async fn the_pages_of_a_list_are_all_traces_once() {
 
 #[tokio::test]
 async fn runtimes_that_send_only_what_has_ended_are_shown_too() {
-    let Some(posts) = recorded_lines("telemetry/runtime-posts-not-realtime.jsonl") else { return };
+    let posts = oxikit_recordings::lines("telemetry/runtime-posts-not-realtime.jsonl");
     let server = server().await;
     for post in posts.iter().filter(|post| post["path"].is_string()) {
         let answer = server.post(post["path"].as_str().unwrap(), &post["body"]).await;

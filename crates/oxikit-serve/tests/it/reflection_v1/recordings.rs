@@ -1,6 +1,5 @@
 //! What the official JavaScript runtime answered, asked again here.
 
-use std::path::{Path, PathBuf};
 
 use oxikit::prelude::*;
 
@@ -24,23 +23,9 @@ const DIFFERENT: [(&str, &str); 8] = [
 const OTHER_CODES: [(&str, u8); 4] =
     [("run-missing-key", 3), ("run-bad-json", 3), ("run-no-body", 3), ("run-bad-input", 3)];
 
-fn recordings() -> Option<Vec<Value>> {
-    let beside_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let spec = std::env::var_os("OXIKIT_SPEC").map_or_else(beside_workspace, PathBuf::from);
-    let path = spec.join("wire/reflection-v1/exchanges.jsonl");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!(
-            "skipped: no specification in {}; set OXIKIT_SPEC to its directory",
-            path.display()
-        );
-        return None;
-    };
-    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
-}
-
 #[tokio::test]
 async fn requests_are_answered_as_the_official_runtime_does() {
-    let Some(recordings) = recordings() else { return };
+    let recordings = oxikit_recordings::lines("reflection-v1/exchanges.jsonl");
     let runtime = runtime().await;
     let mut checked = 0;
     for recording in &recordings {

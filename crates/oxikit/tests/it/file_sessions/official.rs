@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{files_in, latest, open, put, snapshot};
-use crate::specification::recorded;
 
 /// Writes files as an official store does.
 fn write(root: &Path, files: &Value) {
@@ -29,7 +28,7 @@ fn row(id: &str, session: &str, parent: Option<&str>, second: u32) -> Value {
 
 #[tokio::test]
 async fn what_an_official_store_wrote_is_served_and_gone_on_with() {
-    let Some(recorded) = recorded("agents/file-store.json") else { return };
+    let recorded = oxikit_recordings::json("agents/file-store.json");
     let directory = TempDir::new().unwrap();
     write(directory.path(), &recorded["afterFirst"]);
     let done = &recorded["detachedDone"];
@@ -68,7 +67,7 @@ async fn what_an_official_store_wrote_is_served_and_gone_on_with() {
 
 #[tokio::test]
 async fn files_are_written_as_an_official_store_writes_them() {
-    let Some(recorded) = recorded("agents/file-store.json") else { return };
+    let recorded = oxikit_recordings::json("agents/file-store.json");
     let directory = TempDir::new().unwrap();
     let store = open(&directory);
     for (path, content) in recorded["afterFirst"].as_object().unwrap() {

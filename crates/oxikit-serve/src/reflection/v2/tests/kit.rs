@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use oxikit_core::{
-    Action, ActionKind, Context, Emitter, Handler, Inputs, OpenSpan, Payload, Registry,
-    SpanExporter, SpanRecord, Status,
+    Action, ActionInput, ActionKind, ActionOutput, Context, Emitter, Handler, Inputs, OpenSpan,
+    Payload, Registry, SpanExporter, SpanRecord, Status,
 };
 use oxikit_telemetry::GenkitExporter;
 use schemars::JsonSchema;
@@ -55,7 +55,13 @@ pub(super) struct Manager {
     pub(super) pings: Vec<Bytes>,
 }
 
-pub(super) fn flow<H: Handler<Args>, Args>(registry: &Registry, name: &str, handler: H) {
+pub(super) fn flow<H, Args>(registry: &Registry, name: &str, handler: H)
+where
+    H: Handler<Args>,
+    H::In: ActionInput,
+    H::Out: ActionOutput,
+    H::Chunk: ActionOutput,
+{
     registry.register(Action::builder(ActionKind::Flow, name).handler(handler));
 }
 
