@@ -115,10 +115,13 @@ impl App {
             Some(store) if expose.is_durable => {
                 let owner = Owner::of(&context);
                 match durable::requested(&head.headers) {
-                    Some((id, position)) => self.resume(store, owner, id, position, slot).await,
-                    None => {
+                    Ok(Some((id, position))) => {
+                        self.resume(store, owner, &id, position, slot).await
+                    }
+                    Ok(None) => {
                         self.record(store, owner, expose, self.call(envelope, context), slot).await
                     }
+                    Err(status) => slot.answered(reply::error(&status)),
                 }
             }
             _ => self.stream(expose, self.call(envelope, context), slot),
@@ -210,7 +213,8 @@ impl App {
         }
     }
 
-    /// Reads a stream again; an unknown one is 204, as official clients expect.
+    /// Reads a stream again; an unknown one is 204, as official clients expect, and
+    /// so is one that was read to its end.
     async fn resume(
         &self,
         store: &Arc<dyn StreamStore>,

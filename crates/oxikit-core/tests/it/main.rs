@@ -19,5 +19,6 @@ mod schemas;
 mod spans;
 mod specification;
 mod status;
+mod stream_readers;
 mod streams;
 mod toy_agent;

@@ -18,7 +18,7 @@ use super::events::{Events, StreamHead};
 use super::execute;
 use crate::access_log::Watch;
 use crate::action_http::Slot;
-use crate::durable::shutting_down;
+use crate::durable::{beyond, shutting_down};
 use crate::stream::{Block, PIECE, Source};
 
 /// When nothing is sent for so long, a comment tells that we are still here.
@@ -83,7 +83,7 @@ impl EventStream {
     }
 
     /// Goes on behind what the reader has got of a recorded turn. `None` if it has
-    /// got all of it.
+    /// got all of it; `OUT_OF_RANGE` if it says to have got more than there is.
     pub(super) async fn resume(
         recorded: Recorded,
         agent: Agent,
@@ -98,17 +98,20 @@ impl EventStream {
         // from it.
         let mut position = HEAD;
         while stream.piece.is_empty() && !stream.is_over {
-            let entries = store.read(&stream.agent.owner, &id, position, BATCH).await?;
-            if entries.is_empty() {
+            let page = store.read(&stream.agent.owner, &id, position, BATCH).await?;
+            if page.events.is_empty() {
                 break;
             }
-            for event in entries {
+            for event in page.events {
                 position = event.sequence;
                 stream.take(event.entry.into()).await;
             }
         }
         if stream.is_over && stream.piece.is_empty() {
             return Ok(None);
+        }
+        if !stream.is_over && stream.events.is_next_known() {
+            return Err(beyond("last-event-id"));
         }
         if let Some(recorded) = &stream.recorded {
             stream.source = recorded.source(&stream.agent);
@@ -279,7 +282,7 @@ impl Recorded {
     ) -> Result<Option<Self>, Status> {
         let unread = Self::new(store, id, &StreamHead::default());
         let first = match store.read(&agent.owner, &unread.stored_id, 0, 1).await {
-            Ok(entries) => entries.into_iter().next().map(|event| event.entry),
+            Ok(page) => page.events.into_iter().next().map(|event| event.entry),
             Err(StoreError::NotFound(_)) => None,
             Err(error) => return Err(error.into()),
         };

@@ -191,14 +191,14 @@ async fn resume(
 
 /// The last event that a reader has got: its stream, if it is named, and number.
 fn last_event(headers: &HeaderMap) -> Result<Option<(Option<String>, u64)>, Status> {
-    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let Some(value) = durable::only(headers, &LAST_EVENT_ID)? else { return Ok(None) };
     let parse = || {
         let value = value.to_str().ok()?;
         let (id, number) = match value.rsplit_once('/') {
             Some((id, number)) => (Some(id.to_owned()), number),
             None => (None, value),
         };
-        Some((id, number.parse().ok()?))
+        Some((id, durable::parse_position(number)?))
     };
     let event = parse().ok_or_else(|| {
         Status::invalid_argument("`Last-Event-ID` is not an id that was sent: <stream>/<number>")

@@ -19,3 +19,4 @@ mod protocol;
 mod reflection_v1;
 #[cfg(feature = "dev-tools")]
 mod reflection_v2;
+mod stream_positions;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use oxikit_core::Payload;
-use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use oxikit_core::ports::{
+    Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamStore,
+};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -69,10 +71,11 @@ impl StreamStore for PostgresStore {
         id: &str,
         position: u64,
         limit: usize,
-    ) -> Result<Vec<StreamEvent>, StoreError> {
+    ) -> Result<StreamPage, StoreError> {
         // A stream without such events answers one row with nothing in it.
         let read = sqlx::query(
-            "SELECT event.sequence, event.kind, event.body FROM streams
+            "SELECT event.sequence, event.kind, event.body, position, ended_at IS NOT NULL
+             FROM streams
              LEFT JOIN LATERAL (
                 SELECT sequence, kind, body FROM stream_events
                 WHERE stream = streams.number AND sequence > $3 ORDER BY sequence LIMIT $4
@@ -82,10 +85,13 @@ impl StreamStore for PostgresStore {
         let read = read.bind(column(id)).bind(owner_text(owner));
         let read = read.bind(number(position)).bind(number(limit as u64));
         let rows = self.0.database.all(read).await?;
-        if rows.is_empty() {
-            return Err(StoreError::NotFound(id.to_owned()));
-        }
-        rows.iter().filter_map(|row| event(id, row).transpose()).collect()
+        let stream = rows.first().ok_or_else(|| StoreError::NotFound(id.to_owned()))?;
+        let events = rows.iter().filter_map(|row| event(id, row).transpose());
+        Ok(StreamPage {
+            events: events.collect::<Result<_, StoreError>>()?,
+            position: stream.try_get::<i64, _>(3).map_err(failure)?.cast_unsigned(),
+            has_ended: stream.try_get(4).map_err(failure)?,
+        })
     }
 
     async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use oxikit_core::Payload;
-use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use oxikit_core::ports::{
+    Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamStore,
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::SqliteStore;
@@ -67,21 +69,27 @@ impl StreamStore for SqliteStore {
         id: &str,
         position: u64,
         limit: usize,
-    ) -> Result<Vec<StreamEvent>, StoreError> {
+    ) -> Result<StreamPage, StoreError> {
         let (owner, stream) = (owner_text(owner), id.to_owned());
         let position = i64::try_from(position).unwrap_or(i64::MAX);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let read = move |connection: &Connection| {
             at_once(connection, || {
-                let number = find_own(connection, &owner, &stream)?.number;
-                events(connection, number, position, limit)
+                let found = find_own(connection, &owner, &stream)?;
+                let events = events(connection, found.number, position, limit)?;
+                Ok((found, events))
             })
         };
-        let read = self.readers().run(read).await.map_err(|failure| failure.about(id))?;
+        let (found, events) =
+            self.readers().run(read).await.map_err(|failure| failure.about(id))?;
         let event = |(sequence, entry): (i64, Entry)| {
             Ok(StreamEvent { sequence: sequence.unsigned_abs(), entry: entry.decode(id)? })
         };
-        read.into_iter().map(event).collect()
+        Ok(StreamPage {
+            events: events.into_iter().map(event).collect::<Result<_, StoreError>>()?,
+            position: found.position.unsigned_abs(),
+            has_ended: found.is_ended,
+        })
     }
 
     async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {

@@ -1,5 +1,7 @@
 //! What every stream store promises.
 
+mod progress;
+
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -18,6 +20,10 @@ pub const STREAM_STORE: &[Case<dyn StreamStore>] = cases![
     what_is_not_ones_own_is_not_there,
     readers_hear_of_what_is_to_come,
     many_readers_see_the_same,
+    progress::a_page_says_how_far_the_stream_is,
+    progress::readers_at_or_beyond_the_end_end_at_once,
+    progress::readers_never_ask_without_progress,
+    progress::whoever_waits_beyond_the_end_is_woken_by_it,
 ];
 
 type Store = Arc<dyn StreamStore>;
@@ -49,7 +55,7 @@ async fn read(
     position: u64,
     limit: usize,
 ) -> Vec<(u64, String)> {
-    shown(kept("read", store.read(&Owner::nobody(), id, position, limit).await))
+    shown(kept("read", store.read(&Owner::nobody(), id, position, limit).await).events)
 }
 
 fn numbered(texts: &[&str], first: u64) -> Vec<(u64, String)> {
@@ -115,8 +121,8 @@ async fn failures_are_kept_whole(store: Store) {
     let status: OutgoingStatus =
         Status::not_found("no order `42`").with_details(serde_json::json!({"id":42})).outgoing();
     kept("finish", store.finish(id, 0, StreamEnd::Failed(status.clone())).await);
-    let events = kept("read", store.read(&Owner::nobody(), id, 0, 10).await);
-    match &events[..] {
+    let page = kept("read", store.read(&Owner::nobody(), id, 0, 10).await);
+    match &page.events[..] {
         [StreamEvent { sequence: 1, entry: StreamEntry::End(StreamEnd::Failed(read)) }] => {
             assert_eq!(*read, status);
             assert_eq!(read.status, StatusCode::NotFound);

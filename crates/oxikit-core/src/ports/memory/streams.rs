@@ -11,7 +11,9 @@ use tokio::time::Instant;
 
 use super::lock;
 use crate::Payload;
-use crate::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use crate::ports::{
+    Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamStore,
+};
 
 /// Limits of [`MemoryStreams`].
 #[derive(Debug, Clone)]
@@ -48,7 +50,14 @@ struct Recording {
     entries: Vec<StreamEntry>,
     bytes: usize,
     ended: Option<Instant>,
-    position: watch::Sender<u64>,
+    progress: watch::Sender<Progress>,
+}
+
+/// How far a stream is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    position: u64,
+    has_ended: bool,
 }
 
 impl Recording {
@@ -106,8 +115,9 @@ impl MemoryStreams {
         recording.bytes += bytes;
         recording.entries.extend(entries);
         recording.ended = is_end.then(Instant::now);
-        recording.position.send_replace(position + added);
-        Ok(position + added)
+        let position = position + added;
+        recording.progress.send_replace(Progress { position, has_ended: is_end });
+        Ok(position)
     }
 
     fn with<T>(
@@ -138,7 +148,7 @@ impl StreamStore for MemoryStreams {
             entries: Vec::new(),
             bytes: 0,
             ended: None,
-            position: watch::Sender::new(0),
+            progress: watch::Sender::default(),
         };
         streams.insert(id.to_owned(), recording);
         Ok(())
@@ -168,7 +178,7 @@ impl StreamStore for MemoryStreams {
         id: &str,
         position: u64,
         limit: usize,
-    ) -> Result<Vec<StreamEvent>, StoreError> {
+    ) -> Result<StreamPage, StoreError> {
         self.with(owner, id, |recording| {
             let read = usize::try_from(position).unwrap_or(usize::MAX);
             let rest = recording.entries.iter().skip(read).take(limit);
@@ -176,18 +186,18 @@ impl StreamStore for MemoryStreams {
                 sequence,
                 entry: entry.clone(),
             };
-            rest.zip(position.saturating_add(1)..).map(number).collect()
+            StreamPage {
+                events: rest.zip(position.saturating_add(1)..).map(number).collect(),
+                position: recording.entries.len() as u64,
+                has_ended: recording.ended.is_some(),
+            }
         })
     }
 
     async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
-        let mut current = self.with(owner, id, |recording| {
-            recording.ended.is_none().then(|| recording.position.subscribe())
-        })?;
-        if let Some(current) = &mut current {
-            // An error means that the stream is gone: reading will say so.
-            _ = current.wait_for(|current| *current > position).await;
-        }
+        let mut progress = self.with(owner, id, |recording| recording.progress.subscribe())?;
+        // An error means that the stream is gone: reading will say so.
+        _ = progress.wait_for(|now| now.has_ended || now.position > position).await;
         Ok(())
     }
 }

@@ -159,8 +159,8 @@ async fn chunks_whose_answer_was_lost_count_once() {
         lost += u32::from(proxy.has_lost());
     }
     assert!(lost > 20, "answers were lost: {lost}");
-    let events = store.read(&owner, "stream", 0, 100).await.unwrap();
-    assert_eq!(events.len(), 60);
+    let page = store.read(&owner, "stream", 0, 100).await.unwrap();
+    assert_eq!(page.events.len(), 60);
 }
 
 #[tokio::test]
