@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamStore, follow};
+use oxikit_core::ports::{StoreError, StreamEnd, StreamScope, StreamStore, follow};
 use oxikit_core::{Event, Payload, Run, Status, StatusCode};
 use tokio_util::sync::CancellationToken;
 
@@ -27,28 +27,28 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 /// caller reads the recording.
 pub(crate) async fn begin(
     store: &Arc<dyn StreamStore>,
-    owner: Owner,
+    scope: StreamScope,
     run: Run,
     cut: CancellationToken,
     spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
 ) -> Result<(String, Source), Status> {
     let id = new_id();
-    let recording = Recording::open(store, &owner, &id).await?;
+    let recording = Recording::open(store, &scope, &id).await?;
     spawn(Box::pin(recording.record(run, cut)));
-    let source = Source::Stored(Box::pin(follow(store.clone(), owner, id.clone(), 0)));
+    let source = Source::Stored(Box::pin(follow(store.clone(), scope, id.clone(), 0)));
     Ok((id, source))
 }
 
-/// Reads a stream again; `None` if there is no such stream of this owner, or if it
+/// Reads a stream again; `None` if there is no such stream in this scope, or if it
 /// has ended and nothing follows the position.
 pub(crate) async fn resume(
     store: &Arc<dyn StreamStore>,
-    owner: Owner,
+    scope: StreamScope,
     id: &str,
     position: u64,
 ) -> Result<Option<Source>, Status> {
     // Only how far it is.
-    let page = match store.read(&owner, id, position, 0).await {
+    let page = match store.read(&scope, id, position, 0).await {
         Ok(page) => page,
         Err(StoreError::NotFound(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -59,7 +59,7 @@ pub(crate) async fn resume(
     if position > page.position {
         return Err(beyond("x-oxikit-stream-position"));
     }
-    let events = follow(store.clone(), owner, id.to_owned(), position);
+    let events = follow(store.clone(), scope, id.to_owned(), position);
     Ok(Some(Source::Stored(Box::pin(events))))
 }
 
@@ -113,10 +113,10 @@ impl Recording {
     /// Begins a stream.
     pub(crate) async fn open(
         store: &Arc<dyn StreamStore>,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
     ) -> Result<Self, Status> {
-        store.open(owner, id).await?;
+        store.open(scope, id).await?;
         Ok(Self { store: store.clone(), id: id.to_owned(), position: 0, sign_of_life: None })
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_core::Stream;
+use serde::Serialize;
 
 use super::{Owner, StoreError};
 use crate::{OutgoingStatus, Payload};
@@ -23,9 +24,9 @@ use crate::{OutgoingStatus, Payload};
 /// a while that the store decides; open ones never.
 #[async_trait]
 pub trait StreamStore: fmt::Debug + Send + Sync {
-    /// Begins a stream. [`Exists`](StoreError::Exists) if the id is taken, also by
-    /// another owner. Ids are made by the server, of 128 random bits.
-    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError>;
+    /// Begins a stream. [`Exists`](StoreError::Exists) if the id is taken, also in
+    /// another scope. Ids are made by the server, of 128 random bits.
+    async fn open(&self, scope: &StreamScope, id: &str) -> Result<(), StoreError>;
 
     /// Adds chunks after `position` and answers the new position.
     ///
@@ -47,7 +48,7 @@ pub trait StreamStore: fmt::Debug + Send + Sync {
     /// All of it is of one moment: a page without events says whether any can come.
     async fn read(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         position: u64,
         limit: usize,
@@ -56,7 +57,25 @@ pub trait StreamStore: fmt::Debug + Send + Sync {
     /// Waits until there is something to read after `position`, or the stream has
     /// ended, also if it ends before `position`. May return early: the reader reads
     /// and, if the page says that the stream goes on, waits again.
-    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError>;
+    async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError>;
+}
+
+/// Whose a stream is, and of what. A store compares the whole of it with the one that
+/// the stream was opened in; what was opened in another scope is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct StreamScope {
+    /// Whose it is.
+    pub owner: Owner,
+    /// What it is a stream of, such as the key of an action: who may read streams of
+    /// the one need not be allowed to read those of the other.
+    pub source: String,
+}
+
+impl StreamScope {
+    /// The streams of this source that are this owner's.
+    pub fn new(owner: Owner, source: impl Into<String>) -> Self {
+        Self { owner, source: source.into() }
+    }
 }
 
 /// A part of a stream, and how far the stream was when it was read.
@@ -109,12 +128,12 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// `position` is at or beyond the end of a stream that has ended.
 pub fn follow(
     store: Arc<dyn StreamStore>,
-    owner: Owner,
+    scope: StreamScope,
     id: String,
     position: u64,
 ) -> impl Stream<Item = Result<StreamEvent, StoreError>> + Send {
     let events = Vec::new().into_iter();
-    let reader = Reader { store, owner, id, position, events, is_over: false };
+    let reader = Reader { store, scope, id, position, events, is_over: false };
     futures_util::stream::try_unfold(reader, |mut reader| async move {
         let event = reader.next().await?;
         Ok(event.map(|event| (event, reader)))
@@ -123,7 +142,7 @@ pub fn follow(
 
 struct Reader {
     store: Arc<dyn StreamStore>,
-    owner: Owner,
+    scope: StreamScope,
     id: String,
     position: u64,
     /// Read but not yet given out.
@@ -143,8 +162,8 @@ impl Reader {
                 self.is_over = matches!(event.entry, StreamEntry::End(_));
                 return Ok(Some(event));
             }
-            let Self { store, owner, id, position, .. } = &*self;
-            let page = store.read(owner, id, *position, BATCH).await?;
+            let Self { store, scope, id, position, .. } = &*self;
+            let page = store.read(scope, id, *position, BATCH).await?;
             if page.events.is_empty() && page.position > *position {
                 return Err(self.gap());
             } else if !page.events.is_empty() {
@@ -155,7 +174,7 @@ impl Reader {
                 if std::mem::replace(&mut has_waited, true) {
                     tokio::time::sleep(PAUSE).await;
                 }
-                store.wait(owner, id, *position).await?;
+                store.wait(scope, id, *position).await?;
             }
         }
         Ok(None)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamStore, follow};
+use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamScope, StreamStore, follow};
 use oxikit_core::{Run, Status, StatusCode};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -98,7 +98,7 @@ impl EventStream {
         // from it.
         let mut position = HEAD;
         while stream.piece.is_empty() && !stream.is_over {
-            let page = store.read(&stream.agent.owner, &id, position, BATCH).await?;
+            let page = store.read(&Recorded::scope(&stream.agent), &id, position, BATCH).await?;
             if page.events.is_empty() {
                 break;
             }
@@ -252,10 +252,15 @@ impl Recorded {
         &self.stored_id
     }
 
+    /// Turns of this agent, called by this caller.
+    pub(super) fn scope(agent: &Agent) -> StreamScope {
+        StreamScope::new(agent.owner.clone(), format!("turns of {}", agent.action.key()))
+    }
+
     /// What is not read yet.
     fn source(&self, agent: &Agent) -> Source {
         let (store, id) = (self.store.clone(), self.stored_id.clone());
-        Source::Stored(Box::pin(follow(store, agent.owner.clone(), id, self.position)))
+        Source::Stored(Box::pin(follow(store, Self::scope(agent), id, self.position)))
     }
 
     /// Ends a turn that nobody works on any more, or its readers would wait for
@@ -281,7 +286,7 @@ impl Recorded {
         id: &str,
     ) -> Result<Option<Self>, Status> {
         let unread = Self::new(store, id, &StreamHead::default());
-        let first = match store.read(&agent.owner, &unread.stored_id, 0, 1).await {
+        let first = match store.read(&Self::scope(agent), &unread.stored_id, 0, 1).await {
             Ok(page) => page.events.into_iter().next().map(|event| event.entry),
             Err(StoreError::NotFound(_)) => None,
             Err(error) => return Err(error.into()),

@@ -6,6 +6,7 @@ mod agents;
 mod agents_api;
 mod durable;
 mod faults;
+mod foreign_ids;
 mod gates;
 mod hostile;
 #[cfg(feature = "jwt")]

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::lock;
 use crate::Payload;
 use crate::ports::{
-    Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamStore,
+    StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore,
 };
 
 /// Limits of [`MemoryStreams`].
@@ -46,7 +46,7 @@ pub struct MemoryStreams {
 }
 
 struct Recording {
-    owner: Owner,
+    scope: StreamScope,
     entries: Vec<StreamEntry>,
     bytes: usize,
     ended: Option<Instant>,
@@ -122,19 +122,19 @@ impl MemoryStreams {
 
     fn with<T>(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         read: impl FnOnce(&Recording) -> T,
     ) -> Result<T, StoreError> {
         let streams = lock(&self.streams);
-        let recording = streams.get(id).filter(|recording| recording.owner == *owner);
+        let recording = streams.get(id).filter(|recording| recording.scope == *scope);
         recording.map(read).ok_or_else(|| StoreError::NotFound(id.to_owned()))
     }
 }
 
 #[async_trait]
 impl StreamStore for MemoryStreams {
-    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
+    async fn open(&self, scope: &StreamScope, id: &str) -> Result<(), StoreError> {
         let mut streams = lock(&self.streams);
         self.make_room(&mut streams);
         if streams.contains_key(id) {
@@ -144,7 +144,7 @@ impl StreamStore for MemoryStreams {
             return Err(StoreError::Full(id.to_owned(), "too many streams are open"));
         }
         let recording = Recording {
-            owner: owner.clone(),
+            scope: scope.clone(),
             entries: Vec::new(),
             bytes: 0,
             ended: None,
@@ -174,12 +174,12 @@ impl StreamStore for MemoryStreams {
 
     async fn read(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         position: u64,
         limit: usize,
     ) -> Result<StreamPage, StoreError> {
-        self.with(owner, id, |recording| {
+        self.with(scope, id, |recording| {
             let read = usize::try_from(position).unwrap_or(usize::MAX);
             let rest = recording.entries.iter().skip(read).take(limit);
             let number = |(entry, sequence): (&StreamEntry, u64)| StreamEvent {
@@ -194,8 +194,8 @@ impl StreamStore for MemoryStreams {
         })
     }
 
-    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
-        let mut progress = self.with(owner, id, |recording| recording.progress.subscribe())?;
+    async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
+        let mut progress = self.with(scope, id, |recording| recording.progress.subscribe())?;
         // An error means that the stream is gone: reading will say so.
         _ = progress.wait_for(|now| now.has_ended || now.position > position).await;
         Ok(())

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use futures_util::future::{join, join_all};
 use futures_util::{StreamExt, TryStreamExt};
 
-use super::{Store, chunks, done, kept};
+use super::{Store, chunks, done, kept, own};
 use crate::Payload;
-use crate::ports::{Owner, StoreError, StreamEnd, StreamPage, StreamStore, follow};
+use crate::ports::{StoreError, StreamEnd, StreamPage, StreamScope, StreamStore, follow};
 
 /// What a reader that cannot make progress must not outlast.
 const LONG: Duration = Duration::from_secs(10);
@@ -36,8 +36,8 @@ impl Counted {
 
 #[async_trait]
 impl StreamStore for Counted {
-    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
-        self.store.open(owner, id).await
+    async fn open(&self, scope: &StreamScope, id: &str) -> Result<(), StoreError> {
+        self.store.open(scope, id).await
     }
 
     async fn append(&self, id: &str, at: u64, chunks: Vec<Payload>) -> Result<u64, StoreError> {
@@ -50,7 +50,7 @@ impl StreamStore for Counted {
 
     async fn read(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         position: u64,
         limit: usize,
@@ -58,12 +58,12 @@ impl StreamStore for Counted {
         self.asked.fetch_add(1, Ordering::Relaxed);
         // A reader that never pauses would keep the timer of `in_time` from running.
         tokio::task::yield_now().await;
-        self.store.read(owner, id, position, limit).await
+        self.store.read(scope, id, position, limit).await
     }
 
-    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
+    async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        self.store.wait(owner, id, position).await
+        self.store.wait(scope, id, position).await
     }
 }
 
@@ -74,15 +74,15 @@ async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
 
 /// The numbers of all events after a position.
 async fn read_all(store: &Arc<Counted>, id: &str, position: u64) -> Vec<u64> {
-    let events = follow(store.clone(), Owner::nobody(), id.to_owned(), position);
+    let events = follow(store.clone(), own(), id.to_owned(), position);
     kept("follow", events.map_ok(|event| event.sequence).try_collect().await)
 }
 
 pub(super) async fn a_page_says_how_far_the_stream_is(store: Store) {
     let id = "contract-page";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     let check = async |position, limit, expected: (usize, u64, bool)| {
-        let page = kept("read", store.read(&Owner::nobody(), id, position, limit).await);
+        let page = kept("read", store.read(&own(), id, position, limit).await);
         let seen = (page.events.len(), page.position, page.has_ended);
         assert_eq!(seen, expected, "at {position}, up to {limit}");
     };
@@ -101,7 +101,7 @@ pub(super) async fn a_page_says_how_far_the_stream_is(store: Store) {
 
 pub(super) async fn readers_at_or_beyond_the_end_end_at_once(store: Store) {
     let id = "contract-beyond";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     kept("append", store.append(id, 0, chunks(&["a", "b", "c"])).await);
     kept("finish", store.finish(id, 3, done()).await);
     for (position, expected) in [
@@ -117,21 +117,20 @@ pub(super) async fn readers_at_or_beyond_the_end_end_at_once(store: Store) {
         let read = in_time("a reader of an ended stream", read_all(&counted, id, position)).await;
         assert_eq!(read, expected, "after {position}");
         assert_eq!(counted.asked(), 1, "one page is enough, after {position}");
-        in_time("waiting", store.wait(&Owner::nobody(), id, position)).await.unwrap();
+        in_time("waiting", store.wait(&own(), id, position)).await.unwrap();
     }
 }
 
 pub(super) async fn readers_never_ask_without_progress(store: Store) {
     const CHUNKS: u64 = 20;
     let id = "contract-progress";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     kept("append", store.append(id, 0, chunks(&["x"])).await);
     let positions = [0, 1, 2, CHUNKS, CHUNKS + 1, CHUNKS + 2, u64::MAX];
     let reader = async |position: u64| {
         let counted = Counted::new(&store);
         // Nothing is written meanwhile.
-        let mut events =
-            Box::pin(follow(counted.clone(), Owner::nobody(), id.to_owned(), position.max(1)));
+        let mut events = Box::pin(follow(counted.clone(), own(), id.to_owned(), position.max(1)));
         let early = tokio::time::timeout(QUIET, events.next()).await;
         assert!(early.is_err(), "nothing follows {position} yet");
         assert!(counted.asked() <= 4, "a quiet stream was asked for {} times", counted.asked());
@@ -160,12 +159,12 @@ pub(super) async fn readers_never_ask_without_progress(store: Store) {
 
 pub(super) async fn whoever_waits_beyond_the_end_is_woken_by_it(store: Store) {
     let id = "contract-woken";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     let wait = async |position| {
         // Waiting may end early.
         loop {
-            kept("wait", store.wait(&Owner::nobody(), id, position).await);
-            if kept("read", store.read(&Owner::nobody(), id, position, 1).await).has_ended {
+            kept("wait", store.wait(&own(), id, position).await);
+            if kept("read", store.read(&own(), id, position, 1).await).has_ended {
                 return;
             }
         }
