@@ -5,6 +5,7 @@
 mod agents;
 mod agents_api;
 mod durable;
+mod exact_values;
 mod faults;
 mod foreign_ids;
 mod gates;
