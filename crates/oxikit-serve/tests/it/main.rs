@@ -21,4 +21,5 @@ mod protocol;
 mod reflection_v1;
 #[cfg(feature = "dev-tools")]
 mod reflection_v2;
+mod smuggling;
 mod stream_positions;
