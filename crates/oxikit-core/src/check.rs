@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Payload, Schema, Status, payload};
+use crate::{Payload, Schema, Status, exact, payload};
 
 /// How values of one place (input, init, output) are checked.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +32,8 @@ impl Check {
     ///
     /// Text is parsed once, straight into the type, when the type proves the
     /// schema; a tree is built only for schemas that say more than the type, and
-    /// to explain a refusal.
+    /// to explain a refusal. Text is looked at once more for a type that has maps or
+    /// trees in it, as those would take the last of two members with one name.
     pub(crate) fn decode<T: DeserializeOwned + 'static>(
         &self,
         payload: Payload,
@@ -52,8 +53,8 @@ impl Check {
             }
             let value = payload.try_to_value().map_err(refuse)?;
             schema.validate(&value)?;
-            // From the text once more and not from the tree, in which the last of
-            // two members with the same name has won.
+            // From the text once more and not from the tree, which a type with
+            // borrowed or raw parts could not be read from.
             return payload.try_parse().map_err(refuse);
         }
         let text = match payload.downcast() {
@@ -66,7 +67,12 @@ impl Check {
             None
         } else {
             match serde_json::from_slice(&text) {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    if schema.has_free_parts() {
+                        exact::check_exact(&text)?;
+                    }
+                    return Ok(value);
+                }
                 Err(error) => Some(error),
             }
         };

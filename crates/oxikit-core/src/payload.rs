@@ -60,7 +60,8 @@ impl Payload {
     }
 
     /// Reads a tree, for an action that [takes one](crate::Action::takes_tree):
-    /// from the text around it, which then needs no look of its own.
+    /// from the text around it, which then needs no look of its own. May fail where
+    /// [`to_value`](Self::to_value) of the text does not: then take the text.
     pub fn read_tree<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tree::deserialize(deserializer).map(Self::of)
     }
@@ -127,7 +128,8 @@ impl Payload {
         }
     }
 
-    /// The value as a tree.
+    /// The value as a tree. What a tree would change is refused, as
+    /// [`check_exact`](crate::check_exact) says.
     pub fn to_value(&self) -> Result<Value, Status> {
         self.try_to_value().map_err(Status::from)
     }
@@ -137,7 +139,7 @@ impl Payload {
             Repr::Json(text) => tree::from_slice(text),
             Repr::Value(value) => match value.as_any().downcast_ref::<Value>() {
                 Some(value) => Ok(value.clone()),
-                None => serde_json::from_slice(&self.to_json()?),
+                None => tree::from_slice(&self.to_json()?),
             },
         }
     }

@@ -36,4 +36,6 @@ pub use session_store::{
     StalledWork, StoredSnapshot, Term, Update,
 };
 pub use session_stores::SessionStores;
-pub use stream_store::{StreamEnd, StreamEntry, StreamEvent, StreamStore, follow};
+pub use stream_store::{
+    StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore, follow,
+};

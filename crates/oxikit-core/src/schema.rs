@@ -36,6 +36,8 @@ struct Inner {
     json: Value,
     /// Whether a successful parse into the Rust type already proves the value.
     proven_by_type: bool,
+    /// Whether there are places for members of any name, or for any JSON.
+    has_free_parts: bool,
     compiled: OnceLock<Result<Compiled, String>>,
 }
 
@@ -70,7 +72,9 @@ impl Schema {
     }
 
     fn from_parts(json: Value, proven_by_type: bool) -> Self {
-        Self(Arc::new(Inner { json, proven_by_type, compiled: OnceLock::new() }))
+        let has_free_parts = has_free_parts(&json);
+        let compiled = OnceLock::new();
+        Self(Arc::new(Inner { json, proven_by_type, has_free_parts, compiled }))
     }
 
     /// The schema itself.
@@ -82,6 +86,11 @@ impl Schema {
     /// all that the schema says, so that no second look is needed.
     pub(crate) fn is_proven_by_type(&self) -> bool {
         self.0.proven_by_type
+    }
+
+    /// Whether a value may have members of any name, or any JSON, somewhere in it.
+    pub(crate) fn has_free_parts(&self) -> bool {
+        self.0.has_free_parts
     }
 
     /// Checks a value; the status names every wrong place and what was expected.
@@ -172,6 +181,33 @@ fn all_schemas(schema: &Value, holds: &mut impl FnMut(&Map<String, Value>) -> bo
             }
             _ => all_schemas(member, holds),
         })
+}
+
+/// Whether a schema takes members of any name, or any JSON, somewhere. If in doubt,
+/// it does.
+fn has_free_parts(schema: &Value) -> bool {
+    const SAY_WHAT: [&str; 7] = ["type", "$ref", "enum", "const", "anyOf", "oneOf", "allOf"];
+    let is_any = |schema: &Value| *schema == Value::Bool(true);
+    let has_any = |member: Option<&Value>| match member {
+        Some(Value::Array(schemas)) => schemas.iter().any(is_any),
+        Some(schema) => is_any(schema),
+        None => false,
+    };
+    let is_closed = |members: &Map<String, Value>| {
+        let properties = members.get("properties").and_then(Value::as_object);
+        let is_object = match members.get("type") {
+            Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
+            Some(name) => name == "object",
+            None => false,
+        };
+        SAY_WHAT.iter().any(|keyword| members.contains_key(*keyword))
+            && members.get("additionalProperties").is_none_or(|more| *more == Value::Bool(false))
+            && !members.contains_key("patternProperties")
+            && !(is_object && properties.is_none())
+            && !properties.is_some_and(|named| named.values().any(is_any))
+            && !["items", "anyOf", "oneOf", "allOf"].iter().any(|it| has_any(members.get(*it)))
+    };
+    is_any(schema) || !all_schemas(schema, &mut |members| is_closed(members))
 }
 
 /// Whether serde refuses everything that this derived schema refuses. Keywords

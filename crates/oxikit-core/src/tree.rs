@@ -1,11 +1,15 @@
-//! Reading JSON text into a tree.
+//! Reading JSON text into a tree. What a tree would change is refused: a member that
+//! is there twice, and a number that is rounded.
 
 use std::cell::Cell;
 use std::fmt;
 
 use oxikit_wire::JsonObject;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
+
+use crate::exact::{self, Inexact, LARGE};
 
 /// So many members are made room for at most before they are seen.
 const MAX_GUESS: usize = 64;
@@ -14,28 +18,45 @@ const MAX_GUESS: usize = 64;
 /// much as an item, so a short list does without.
 const ITEMS_BEFORE_SHAPE: usize = 8;
 
-/// Reads a tree as `serde_json` does, but cheaper where objects are alike.
+/// Reads a tree, cheaper than `serde_json` where objects are alike.
 pub(crate) fn from_slice(text: &[u8]) -> Result<Value, serde_json::Error> {
     let Ok(text) = str::from_utf8(text) else {
         // It will fail, and says where.
         return serde_json::from_slice(text);
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = deserialize(&mut deserializer)?;
+    let seen = Seen::default();
+    let value = Tree { seen: &seen, shape: None }.deserialize(&mut deserializer)?;
     deserializer.end()?;
+    if seen.has_large_double.get() {
+        exact::check(text.as_bytes()).map_err(serde_json::Error::custom)?;
+    }
     Ok(value)
 }
 
-/// The same for a tree that is a part of something else.
+/// The same for a tree that is a part of something else. It fails where only the text
+/// can tell whether a number was kept: [`from_slice`] does.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-    let guess = Cell::new(0);
-    Tree { guess: &guess, shape: None }.deserialize(deserializer)
+    let seen = Seen::default();
+    let value = Tree { seen: &seen, shape: None }.deserialize(deserializer)?;
+    match seen.has_large_double.get() {
+        true => Err(D::Error::custom("a number may have been rounded")),
+        false => Ok(value),
+    }
+}
+
+/// What is known of the part that was read.
+#[derive(Default)]
+struct Seen {
+    /// How many members the object before had; the next one may have as many.
+    guess: Cell<usize>,
+    /// Whether there was a double that an integer of the text may have become.
+    has_large_double: Cell<bool>,
 }
 
 #[derive(Clone, Copy)]
 struct Tree<'a> {
-    /// How many members the object before had; the next one may have as many.
-    guess: &'a Cell<usize>,
+    seen: &'a Seen,
     /// What an object is likely to look like.
     shape: Option<&'a Shape>,
 }
@@ -87,6 +108,9 @@ impl<'de> Visitor<'de> for Tree<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        if value.abs() >= LARGE {
+            self.seen.has_large_double.set(true);
+        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
@@ -116,13 +140,21 @@ impl<'de> Visitor<'de> for Tree<'_> {
         let inner = Tree { shape: None, ..self };
         let (mut map, mut next) = match self.shape {
             Some(shape) => inner.fill(shape, &mut members)?,
-            None => (Map::with_capacity(self.guess.get()), members.next_key()?),
+            None => (Map::with_capacity(self.seen.guess.get()), members.next_key()?),
         };
         while let Some(name) = next {
-            map.insert(name, members.next_value_seed(inner)?);
+            let value = members.next_value_seed(inner)?;
+            match map.entry(name) {
+                Entry::Vacant(slot) => {
+                    slot.insert(value);
+                }
+                Entry::Occupied(slot) => {
+                    return Err(A::Error::custom(Inexact::Member(slot.key().clone())));
+                }
+            }
             next = members.next_key()?;
         }
-        self.guess.set(map.len().min(MAX_GUESS));
+        self.seen.guess.set(map.len().min(MAX_GUESS));
         Ok(Value::Object(map))
     }
 }

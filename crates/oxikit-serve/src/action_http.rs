@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
-use oxikit_core::ports::{Owner, StreamStore};
+use oxikit_core::ports::{Owner, StreamScope, StreamStore};
 use oxikit_core::{ActionContext, Call, Event, Registry, Status, StatusCode};
 use percent_encoding::percent_decode_str;
 use tokio_util::sync::CancellationToken;
@@ -113,12 +113,15 @@ impl App {
         slot.watch = watch.take();
         match &self.streams {
             Some(store) if expose.is_durable => {
-                let owner = Owner::of(&context);
+                let scope = StreamScope::new(Owner::of(&context), expose.source());
                 match durable::requested(&head.headers) {
-                    Some((id, position)) => self.resume(store, owner, id, position, slot).await,
-                    None => {
-                        self.record(store, owner, expose, self.call(envelope, context), slot).await
+                    Ok(Some((id, position))) => {
+                        self.resume(store, scope, &id, position, slot).await
                     }
+                    Ok(None) => {
+                        self.record(store, scope, expose, self.call(envelope, context), slot).await
+                    }
+                    Err(status) => slot.answered(reply::error(&status)),
                 }
             }
             _ => self.stream(expose, self.call(envelope, context), slot),
@@ -187,7 +190,7 @@ impl App {
     async fn record(
         &self,
         store: &Arc<dyn StreamStore>,
-        owner: Owner,
+        scope: StreamScope,
         expose: &Expose,
         call: Call,
         mut slot: Slot,
@@ -199,7 +202,7 @@ impl App {
         let ids = (run.trace_id(), run.span_id());
         slot.watch.streams(ids.0);
         let spawn = |work| drop(self.recordings.spawn(work));
-        match durable::begin(store, owner, run, self.ending.cut.clone(), spawn).await {
+        match durable::begin(store, scope, run, self.ending.cut.clone(), spawn).await {
             Ok((id, source)) => {
                 let mut response = self.stream_response(source, slot);
                 response.headers_mut().insert(reply::STREAM_ID, durable::id_header(&id));
@@ -210,16 +213,17 @@ impl App {
         }
     }
 
-    /// Reads a stream again; an unknown one is 204, as official clients expect.
+    /// Reads a stream again; an unknown one is 204, as official clients expect, and
+    /// so is one that was read to its end.
     async fn resume(
         &self,
         store: &Arc<dyn StreamStore>,
-        owner: Owner,
+        scope: StreamScope,
         id: &str,
         position: u64,
         slot: Slot,
     ) -> Response<Body> {
-        match durable::resume(store, owner, id, position).await {
+        match durable::resume(store, scope, id, position).await {
             Ok(Some(source)) => {
                 let mut response = self.stream_response(source, slot);
                 let headers = response.headers_mut();

@@ -1,11 +1,12 @@
 //! Durable streams: a run goes on without its reader, and can be read again by
 //! its stream id.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamStore, follow};
+use oxikit_core::ports::{StoreError, StreamEnd, StreamScope, StreamStore, follow};
 use oxikit_core::{Event, Payload, Run, Status, StatusCode};
 use tokio_util::sync::CancellationToken;
 
@@ -26,42 +27,77 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 /// caller reads the recording.
 pub(crate) async fn begin(
     store: &Arc<dyn StreamStore>,
-    owner: Owner,
+    scope: StreamScope,
     run: Run,
     cut: CancellationToken,
     spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
 ) -> Result<(String, Source), Status> {
     let id = new_id();
-    let recording = Recording::open(store, &owner, &id).await?;
+    let recording = Recording::open(store, &scope, &id).await?;
     spawn(Box::pin(recording.record(run, cut)));
-    let source = Source::Stored(Box::pin(follow(store.clone(), owner, id.clone(), 0)));
+    let source = Source::Stored(Box::pin(follow(store.clone(), scope, id.clone(), 0)));
     Ok((id, source))
 }
 
-/// Reads a stream again; `None` if there is no such stream of this owner.
+/// Reads a stream again; `None` if there is no such stream in this scope, or if it
+/// has ended and nothing follows the position.
 pub(crate) async fn resume(
     store: &Arc<dyn StreamStore>,
-    owner: Owner,
+    scope: StreamScope,
     id: &str,
     position: u64,
 ) -> Result<Option<Source>, Status> {
-    match store.read(&owner, id, 0, 1).await {
-        Ok(_) => Ok(Some(Source::Stored(Box::pin(follow(
-            store.clone(),
-            owner,
-            id.to_owned(),
-            position,
-        ))))),
-        Err(StoreError::NotFound(_)) => Ok(None),
-        Err(error) => Err(error.into()),
+    // Only how far it is.
+    let page = match store.read(&scope, id, position, 0).await {
+        Ok(page) => page,
+        Err(StoreError::NotFound(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if page.has_ended && position >= page.position {
+        return Ok(None);
+    }
+    if position > page.position {
+        return Err(beyond("x-oxikit-stream-position"));
+    }
+    let events = follow(store.clone(), scope, id.to_owned(), position);
+    Ok(Some(Source::Stored(Box::pin(events))))
+}
+
+/// Nobody can have read more of an open stream than there is of it.
+pub(crate) fn beyond(header: &str) -> Status {
+    let message = format!("`{header}` is beyond what the stream has so far");
+    Status::public(StatusCode::OutOfRange, message)
+}
+
+/// The stream that a request asks for, and how much of it is known already. An id
+/// that is no text is passed on as one that no stream has.
+pub(crate) fn requested(headers: &HeaderMap) -> Result<Option<(Cow<'_, str>, u64)>, Status> {
+    let Some(id) = only(headers, &STREAM_ID)? else { return Ok(None) };
+    let position = match only(headers, &POSITION)? {
+        None => 0,
+        Some(position) => position.to_str().ok().and_then(parse_position).ok_or_else(|| {
+            let message = format!("`{POSITION}` is not a number of blocks: 0, 1, 2, …");
+            Status::invalid_argument(message)
+        })?,
+    };
+    Ok(Some((String::from_utf8_lossy(id.as_bytes()), position)))
+}
+
+/// A header that makes no sense twice.
+pub(crate) fn only<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a HeaderValue>, Status> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(Status::invalid_argument(format!("`{name}` was sent twice"))),
+        (value, None) => Ok(value),
     }
 }
 
-/// The stream that a request asks for, and how much of it is known already.
-pub(crate) fn requested(headers: &HeaderMap) -> Option<(&str, u64)> {
-    let id = headers.get(STREAM_ID)?.to_str().ok()?;
-    let position = headers.get(POSITION).and_then(|position| position.to_str().ok()?.parse().ok());
-    Some((id, position.unwrap_or(0)))
+/// A position: digits, and nothing else that Rust takes for a number.
+pub(crate) fn parse_position(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 /// A run that is written down.
@@ -77,10 +113,10 @@ impl Recording {
     /// Begins a stream.
     pub(crate) async fn open(
         store: &Arc<dyn StreamStore>,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
     ) -> Result<Self, Status> {
-        store.open(owner, id).await?;
+        store.open(scope, id).await?;
         Ok(Self { store: store.clone(), id: id.to_owned(), position: 0, sign_of_life: None })
     }
 

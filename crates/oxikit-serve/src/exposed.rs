@@ -63,6 +63,12 @@ impl Expose {
         self.agent.as_ref().unwrap_or(&self.action).key()
     }
 
+    /// What its streams are streams of. One action at two paths is two: each has a
+    /// policy of its own.
+    pub(crate) fn source(&self) -> String {
+        format!("{} at {}", self.action.key(), self.path)
+    }
+
     /// What is served beside an agent, if there is such.
     fn companion(&self, registry: &Registry, kind: ActionKind, path: &str) -> Option<Self> {
         let action = registry.get(&format!("/{kind}/{}", self.action.name()))?;

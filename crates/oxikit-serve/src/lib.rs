@@ -21,6 +21,8 @@ mod agents_api;
 mod auth;
 mod durable;
 mod exposed;
+mod framing;
+mod framing_guard;
 mod gate;
 #[cfg(feature = "jwt")]
 mod jwt;
@@ -54,6 +56,7 @@ pub use server::{BoundServer, Server, serve};
 #[doc(hidden)]
 pub mod inside {
     pub use crate::agents_api::{Events, ExecuteBody, StreamHead, activity, shown_state};
+    pub use crate::framing_guard::FramingGuard;
     pub use crate::reply::{TRACE_ID, error, error_with, json_response, stream_response};
     pub use crate::request::{Refusal, check_media_type, read_body};
     pub use crate::stall_guard::StallGuard;

@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::framing_guard::FramingGuard;
 use crate::limits::Limits;
 use crate::stall_guard::StallGuard;
 
@@ -97,7 +98,7 @@ async fn connection(
 ) {
     // A chunk is worth a packet: nothing waits for more to be sent.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(StallGuard::new(stream, limits.stalled_reader_time));
+    let io = TokioIo::new(FramingGuard::new(StallGuard::new(stream, limits.stalled_reader_time)));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)

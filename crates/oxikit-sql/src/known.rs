@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxikit_core::ports::{Owner, StoreError, StoredSnapshot};
+use oxikit_core::ports::{Owner, StoreError, StoredSnapshot, StreamScope};
 use oxikit_wire::{
     AgentFinishReason, Artifact, Message, SessionSnapshot, SessionState, SnapshotStatus,
 };
@@ -207,6 +207,11 @@ pub(crate) fn named<T: DeserializeOwned>(name: &str) -> Result<T, Fault> {
 /// The owner as one text: equal texts are equal owners.
 pub(crate) fn owner_text(owner: &Owner) -> String {
     serde_json::to_string(owner).expect("an owner is two texts, which are always JSON")
+}
+
+/// A scope as text, as stores compare it.
+pub(crate) fn scope_text(scope: &StreamScope) -> String {
+    serde_json::to_string(scope).expect("a scope is three texts, which are always JSON")
 }
 
 /// The owner of a text.

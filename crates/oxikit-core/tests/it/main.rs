@@ -18,5 +18,6 @@ mod registry;
 mod schemas;
 mod spans;
 mod status;
+mod stream_readers;
 mod streams;
 mod toy_agent;

@@ -10,9 +10,9 @@ fn a_tree_is_read_as_serde_json_reads_it() {
         "null",
         "[]",
         "{}",
-        r#"{"b":1,"a":[true,-2,18446744073709551615,1.5,1e3,"é\n"],"b":{"c":null}}"#,
+        r#"{"b":1,"a":[true,-2,18446744073709551615,1.5,1e3,"é\n"],"c":{"c":null}}"#,
         r#"[{"a":1,"b":2},{"a":3},{"z":{"a":{}},"y":"","x":0.1}]"#,
-        "123456789012345678901234567890",
+        "[-0,1e300,18446744073709552000,1.1805916207174113e+21,0.30000000000000004]",
     ] {
         let expected: Value = serde_json::from_str(text).unwrap();
         let payload = Payload::from_json(text).unwrap();
@@ -28,10 +28,9 @@ fn a_tree_is_read_as_serde_json_reads_it() {
 fn rows_that_are_alike_are_read_as_any_others() {
     let row = |i: u32| format!(r#"{{"id":{i},"na\u006de":"row","tags":[{i},{{}}]}}"#);
     let others = [
-        r#"{"id":0,"name":"and more","tags":null,"more":[{"id":1}],"id":2}"#,
+        r#"{"id":0,"name":"and more","tags":null,"more":[{"id":1}]}"#,
         r#"{"id":0,"name":"too few"}"#,
         r#"{"id":0,"tags":"another order","name":1}"#,
-        r#"{"id":0,"id":1,"name":"twice"}"#,
         r#"{"other":{"id":0}}"#,
         "{}",
         "null",
@@ -53,6 +52,33 @@ fn rows_that_are_alike_are_read_as_any_others() {
         let read = serde_json::from_str::<Tree>(&text).unwrap_err();
         assert_eq!(read.to_string(), expected.to_string());
     }
+}
+
+#[test]
+fn what_a_tree_would_change_is_refused() {
+    let row = r#"{"id":0,"name":"row"}"#;
+    let check = |text: &str, said: &str| {
+        for text in [
+            text.to_owned(),
+            format!("[{row},{text}]"),
+            format!("[{}{text}]", format!("{row},").repeat(20)),
+        ] {
+            let payload = Payload::from_json(text.clone()).unwrap();
+            let status = payload.to_value().unwrap_err();
+            assert!(status.message().contains(said), "{text}: {status:?}");
+            assert!(payload.parse::<Value>().is_err(), "{text}");
+            assert!(serde_json::from_str::<Tree>(&text).is_err(), "{text}");
+        }
+    };
+    check(r#"{"id":0,"name":"twice","id":1}"#, "`id` is there twice");
+    check(r#"{"id":0,"id":1,"name":"twice"}"#, "`id` is there twice");
+    check(r#"{"id":0,"name":"twice","na\u006de":""}"#, "`name` is there twice");
+    check(r#"{"a":[{"b":1,"c":{},"b":1}]}"#, "`b` is there twice");
+    check(r#"{"__proto__":1,"__proto__":1}"#, "`__proto__` is there twice");
+    check(r#"{"id":18446744073709551616}"#, "18446744073709551616 cannot be kept exactly");
+    check("-9223372036854775809", "-9223372036854775809 cannot be kept exactly");
+    check("9007199254740993.0", "9007199254740993.0 cannot be kept exactly");
+    check("1e999", "out of range");
 }
 
 #[derive(Debug, Deserialize)]

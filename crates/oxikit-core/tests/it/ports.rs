@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use oxikit_core::ports::memory::{MemoryBus, MemorySessions, MemoryStreamOptions, MemoryStreams};
 use oxikit_core::ports::{
-    Announcement, EventBus, Owner, SessionStore, StoreError, StreamEnd, StreamStore, contract,
+    Announcement, EventBus, Owner, SessionStore, StoreError, StreamEnd, StreamScope, StreamStore,
+    contract,
 };
 use oxikit_core::{Payload, Status, StatusCode};
 
@@ -35,6 +36,10 @@ async fn the_contracts_hold_on_several_threads() {
     sessions.await.unwrap();
 }
 
+fn scope() -> StreamScope {
+    StreamScope::new(Owner::nobody(), "/flow/x")
+}
+
 fn options(change: impl FnOnce(&mut MemoryStreamOptions)) -> MemoryStreams {
     let mut options = MemoryStreamOptions::default();
     change(&mut options);
@@ -47,32 +52,32 @@ async fn end(store: &MemoryStreams, id: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn an_ended_stream_is_dropped_after_its_time_and_an_open_one_never() {
-    let (store, owner) = (MemoryStreams::default(), Owner::nobody());
-    store.open(&owner, "open").await.unwrap();
-    store.open(&owner, "ended").await.unwrap();
+    let (store, scope) = (MemoryStreams::default(), scope());
+    store.open(&scope, "open").await.unwrap();
+    store.open(&scope, "ended").await.unwrap();
     end(&store, "ended").await;
     tokio::time::advance(Duration::from_secs(299)).await;
-    store.open(&owner, "later").await.unwrap();
-    assert!(store.read(&owner, "ended", 0, 1).await.is_ok());
+    store.open(&scope, "later").await.unwrap();
+    assert!(store.read(&scope, "ended", 0, 1).await.is_ok());
     tokio::time::advance(Duration::from_secs(3600)).await;
-    store.open(&owner, "much later").await.unwrap();
-    assert!(matches!(store.read(&owner, "ended", 0, 1).await, Err(StoreError::NotFound(_))));
-    assert!(store.read(&owner, "open", 0, 1).await.is_ok());
+    store.open(&scope, "much later").await.unwrap();
+    assert!(matches!(store.read(&scope, "ended", 0, 1).await, Err(StoreError::NotFound(_))));
+    assert!(store.read(&scope, "open", 0, 1).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
 async fn memory_streams_are_bounded_in_number_and_bytes() {
-    let owner = Owner::nobody();
+    let scope = scope();
     let store = options(|options| options.max_streams = 2);
-    store.open(&owner, "a").await.unwrap();
-    store.open(&owner, "b").await.unwrap();
-    assert!(matches!(store.open(&owner, "c").await, Err(StoreError::Full(..))));
+    store.open(&scope, "a").await.unwrap();
+    store.open(&scope, "b").await.unwrap();
+    assert!(matches!(store.open(&scope, "c").await, Err(StoreError::Full(..))));
     end(&store, "a").await;
-    store.open(&owner, "c").await.unwrap();
-    assert!(matches!(store.read(&owner, "a", 0, 1).await, Err(StoreError::NotFound(_))));
+    store.open(&scope, "c").await.unwrap();
+    assert!(matches!(store.read(&scope, "a", 0, 1).await, Err(StoreError::NotFound(_))));
 
     let store = options(|options| options.max_stream_bytes = 10);
-    store.open(&owner, "a").await.unwrap();
+    store.open(&scope, "a").await.unwrap();
     store.append("a", 0, vec![Payload::of("12345")]).await.unwrap();
     let full = store.append("a", 1, vec![Payload::of("12345")]).await.unwrap_err();
     assert_eq!(Status::from(full).code(), StatusCode::ResourceExhausted);

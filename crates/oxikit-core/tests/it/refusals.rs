@@ -1,5 +1,7 @@
 //! Inputs and outputs that do not fit.
 
+use std::collections::{BTreeMap, HashMap};
+
 use oxikit_core::{Action, ActionKind, Call, Payload, Schema, Status, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,6 +108,56 @@ async fn of_two_members_with_one_name_none_wins() {
         let status = action.run(Call::new(text)).await.unwrap_err();
         assert_eq!(status.code(), StatusCode::InvalidArgument);
     }
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Loose {
+    #[serde(default)]
+    counts: BTreeMap<String, u64>,
+    #[serde(default)]
+    notes: Option<Value>,
+    #[serde(default)]
+    inner: Vec<Loose>,
+    #[serde(flatten)]
+    more: HashMap<String, Value>,
+}
+
+#[tokio::test]
+async fn maps_and_trees_inside_of_a_type_are_kept_or_refused() {
+    let loose =
+        Action::builder(ActionKind::Flow, "loose").handler(|loose: Loose| async move { Ok(loose) });
+    let map = Action::builder(ActionKind::Flow, "map")
+        .handler(|map: HashMap<String, Value>| async move { Ok(map) });
+    for action in [&loose, &map] {
+        for text in [
+            r#"{"notes":{"a":1,"a":2}}"#,
+            r#"{"notes":[[{"a":1,"b":[],"a":2}]]}"#,
+            r#"{"notes":18446744073709551616}"#,
+            r#"{"inner":[{"notes":{"x":-9223372036854775809}}]}"#,
+            r#"{"inner":[{"x":1,"x":2}]}"#,
+            r#"{"x":1,"x":2}"#,
+            r#"{"counts":{"a":1,"a":1}}"#,
+        ] {
+            let status = action.run(Call::new(Payload::from_json(text).unwrap())).await;
+            let status = status.expect_err(text);
+            assert_eq!(status.code(), StatusCode::InvalidArgument, "{text}");
+            assert!(status.is_public(), "{text}");
+        }
+        let good = r#"{"counts":{"a":18446744073709551615},"notes":[{"a":1},{"a":2}],"x":"é"}"#;
+        let output = action.run(Call::new(Payload::from_json(good).unwrap())).await.unwrap();
+        assert_eq!(output.to_value().unwrap()["counts"]["a"], u64::MAX, "{good}");
+    }
+}
+
+#[tokio::test]
+async fn integers_of_128_bits_are_kept_by_a_type_that_has_them() {
+    let double = Action::builder(ActionKind::Flow, "same")
+        .handler(|numbers: Vec<u128>| async move { Ok(numbers) });
+    let text = "[340282366920938463463374607431768211455,1]";
+    let output = double.run(Call::new(Payload::from_json(text).unwrap())).await.unwrap();
+    assert_eq!(output.to_json().unwrap(), text);
+    // A tree has no room for it.
+    assert!(output.to_value().is_err());
 }
 
 #[tokio::test]

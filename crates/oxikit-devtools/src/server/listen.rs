@@ -15,7 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use oxikit_serve::inside::StallGuard;
+use oxikit_serve::inside::{FramingGuard, StallGuard};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -185,7 +185,7 @@ pub(crate) async fn listen(
 async fn connection(stream: TcpStream, peer: SocketAddr, door: Door, closing: CancellationToken) {
     // A chunk is worth a packet: nothing waits for more to be sent.
     _ = stream.set_nodelay(true);
-    let io = TokioIo::new(StallGuard::new(stream, door.patience));
+    let io = TokioIo::new(FramingGuard::new(StallGuard::new(stream, door.patience)));
     let service = service_fn(move |request| {
         let door = door.clone();
         async move { Ok::<_, Infallible>(door.enter(peer, request).await) }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamStore, follow};
+use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamScope, StreamStore, follow};
 use oxikit_core::{Run, Status, StatusCode};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use super::events::{Events, StreamHead};
 use super::execute;
 use crate::access_log::Watch;
 use crate::action_http::Slot;
-use crate::durable::shutting_down;
+use crate::durable::{beyond, shutting_down};
 use crate::stream::{Block, PIECE, Source};
 
 /// When nothing is sent for so long, a comment tells that we are still here.
@@ -83,7 +83,7 @@ impl EventStream {
     }
 
     /// Goes on behind what the reader has got of a recorded turn. `None` if it has
-    /// got all of it.
+    /// got all of it; `OUT_OF_RANGE` if it says to have got more than there is.
     pub(super) async fn resume(
         recorded: Recorded,
         agent: Agent,
@@ -98,17 +98,20 @@ impl EventStream {
         // from it.
         let mut position = HEAD;
         while stream.piece.is_empty() && !stream.is_over {
-            let entries = store.read(&stream.agent.owner, &id, position, BATCH).await?;
-            if entries.is_empty() {
+            let page = store.read(&Recorded::scope(&stream.agent), &id, position, BATCH).await?;
+            if page.events.is_empty() {
                 break;
             }
-            for event in entries {
+            for event in page.events {
                 position = event.sequence;
                 stream.take(event.entry.into()).await;
             }
         }
         if stream.is_over && stream.piece.is_empty() {
             return Ok(None);
+        }
+        if !stream.is_over && stream.events.is_next_known() {
+            return Err(beyond("last-event-id"));
         }
         if let Some(recorded) = &stream.recorded {
             stream.source = recorded.source(&stream.agent);
@@ -249,10 +252,15 @@ impl Recorded {
         &self.stored_id
     }
 
+    /// Turns of this agent, called by this caller.
+    pub(super) fn scope(agent: &Agent) -> StreamScope {
+        StreamScope::new(agent.owner.clone(), format!("turns of {}", agent.action.key()))
+    }
+
     /// What is not read yet.
     fn source(&self, agent: &Agent) -> Source {
         let (store, id) = (self.store.clone(), self.stored_id.clone());
-        Source::Stored(Box::pin(follow(store, agent.owner.clone(), id, self.position)))
+        Source::Stored(Box::pin(follow(store, Self::scope(agent), id, self.position)))
     }
 
     /// Ends a turn that nobody works on any more, or its readers would wait for
@@ -278,8 +286,8 @@ impl Recorded {
         id: &str,
     ) -> Result<Option<Self>, Status> {
         let unread = Self::new(store, id, &StreamHead::default());
-        let first = match store.read(&agent.owner, &unread.stored_id, 0, 1).await {
-            Ok(entries) => entries.into_iter().next().map(|event| event.entry),
+        let first = match store.read(&Self::scope(agent), &unread.stored_id, 0, 1).await {
+            Ok(page) => page.events.into_iter().next().map(|event| event.entry),
             Err(StoreError::NotFound(_)) => None,
             Err(error) => return Err(error.into()),
         };

@@ -152,7 +152,8 @@ async fn record(
     run: Run,
 ) -> Result<Recorded, Status> {
     let recorded = Recorded::new(store, id, head);
-    let recording = durable::Recording::open(store, &agent.owner, recorded.stored_id()).await?;
+    let recording =
+        durable::Recording::open(store, &Recorded::scope(agent), recorded.stored_id()).await?;
     let recording = recording.after(Payload::of(head.clone())).await?;
     let recording = recording.with_sign_of_life(Payload::of(AgentStreamChunk::default()));
     app.recordings.spawn(recording.record(run, app.ending.cut.clone()));
@@ -191,14 +192,14 @@ async fn resume(
 
 /// The last event that a reader has got: its stream, if it is named, and number.
 fn last_event(headers: &HeaderMap) -> Result<Option<(Option<String>, u64)>, Status> {
-    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let Some(value) = durable::only(headers, &LAST_EVENT_ID)? else { return Ok(None) };
     let parse = || {
         let value = value.to_str().ok()?;
         let (id, number) = match value.rsplit_once('/') {
             Some((id, number)) => (Some(id.to_owned()), number),
             None => (None, value),
         };
-        Some((id, number.parse().ok()?))
+        Some((id, durable::parse_position(number)?))
     };
     let event = parse().ok_or_else(|| {
         Status::invalid_argument("`Last-Event-ID` is not an id that was sent: <stream>/<number>")
@@ -219,7 +220,9 @@ async fn name_session(agent: &Agent, init: &mut AgentInit) -> Result<String, Sta
     }
     if let (None, Some(snapshot)) = (&init.session_id, &init.snapshot_id) {
         let stored = agent.store()?.get(&agent.owner, snapshot).await?;
-        // If there is none, the turn fails and has no session.
+        // If the agent has none, the turn fails and has no session.
+        let is_own = |agent_name: &str| agent_name == agent.name();
+        let stored = stored.filter(|stored| stored.agent.as_deref().is_none_or(is_own));
         return Ok(stored.and_then(|stored| stored.snapshot.session_id).unwrap_or_default());
     }
     Ok(init.session_id.get_or_insert_with(durable::new_id).clone())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use oxikit_core::{Payload, Status};
+use oxikit_core::{Payload, Status, check_exact};
 use oxikit_wire::{
     AgentInit, AgentInput, ExecuteInit, JsonObject, Message, Part, Role, SessionState,
 };
@@ -43,6 +43,8 @@ impl ExecuteBody {
         let text = str::from_utf8(body)
             .map_err(|_| Status::invalid_argument("the body is not text in UTF-8"))?;
         let members: Members<'_> = object(text, "the body")?;
+        // State, metadata and labels become trees.
+        check_exact(body)?;
         let input = members.input.ok_or_else(|| {
             Status::invalid_argument("there is no `input`: send {\"input\": <message>}")
         })?;

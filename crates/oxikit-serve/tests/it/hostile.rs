@@ -253,119 +253,27 @@ async fn many_keys_are_no_trouble() {
 }
 
 /// Fails unless the server refuses the head and closes: 4xx, no page, nothing run.
-async fn assert_refused(app: &App, request: impl AsRef<[u8]>, statuses: &[u16]) {
+/// Whether the answer arrived: what is sent after it may reset the connection.
+pub(crate) async fn assert_refused(app: &App, request: impl AsRef<[u8]>, statuses: &[u16]) -> bool {
     let request = request.as_ref();
     let shown = String::from_utf8_lossy(&request[..request.len().min(120)]).into_owned();
     let mut client = app.connect().await;
     client.try_send(request).await;
     client.try_send(post("/echo", "", r#"{"data":"smuggled"}"#)).await;
-    if let Some(answer) = client.answer().await {
+    let answer = client.answer().await;
+    if let Some(answer) = &answer {
         assert!(statuses.contains(&answer.status), "{shown}: {answer:?}");
-        assert_plain(&answer);
+        assert_plain(answer);
     }
     assert_eq!(client.rest().await, b"", "{shown}");
     assert_eq!(app.effects(), 0, "{shown}");
+    answer.is_some()
 }
 
 /// The HTTP layer refuses without a body; all others in the protocol's form.
 #[track_caller]
 fn assert_plain(answer: &Answer) {
     if answer.body.is_empty() { answer.assert_says_nothing() } else { answer.assert_error_form() }
-}
-
-#[tokio::test]
-async fn smuggled_requests_are_refused_and_the_connection_closed() {
-    let app = app().await;
-    let start = "POST /echo HTTP/1.1\r\nhost: localhost\r\n";
-    for framing in [
-        "content-length: 10\r\ncontent-length: 11\r\n",
-        "content-length: 0\r\ncontent-length: 10\r\n",
-        "content-length: 10, 11\r\n",
-        "content-length: +10\r\n",
-        "content-length: -1\r\n",
-        "content-length: 0x0a\r\n",
-        "content-length: 10abc\r\n",
-        "content-length: 1 0\r\n",
-        "content-length: 1e1\r\n",
-        "content-length:\r\n",
-        "content-length: 99999999999999999999999\r\n",
-        "content-length : 10\r\n",
-        " content-length: 10\r\n",
-        "content-length\r\n: 10\r\n",
-        "transfer-encoding: gzip\r\n",
-        "transfer-encoding: chunked, gzip\r\n",
-        "transfer-encoding: chunked, identity\r\n",
-        "transfer-encoding: identity\r\n",
-        "transfer-encoding: xchunked\r\n",
-        "transfer-encoding: \"chunked\"\r\n",
-        "transfer-encoding : chunked\r\n",
-        "transfer-encoding:\x0bchunked\r\n",
-        "transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n",
-        "transfer-encoding: chunked\0\r\n",
-        "x: a\r\n b: folded\r\n",
-        "x: a\0b\r\n",
-        "x y: 1\r\n",
-        "x\t: 1\r\n",
-        ": 1\r\n",
-        "x: 1\rcontent-length: 10\r\n",
-    ] {
-        assert_refused(&app, format!("{start}{framing}\r\n{{\"data\":1}}"), &[400]).await;
-    }
-    // Bodies that are framed wrongly: what follows is never a request.
-    for body in [
-        "zz\r\n{\"data\":1}\r\n0\r\n\r\n",
-        "-1\r\n{\"data\":1}\r\n0\r\n\r\n",
-        "ffffffffffffffffff\r\n{\"data\":1}\r\n0\r\n\r\n",
-        "a \rx\r\n{\"data\":1}\r\n0\r\n\r\n",
-        "a\r\n{\"data\":1}xx\r\n0\r\n\r\n",
-        "\r\na\r\n{\"data\":1}\r\n0\r\n\r\n",
-    ] {
-        let request = format!("{start}transfer-encoding: chunked\r\n\r\n{body}");
-        assert_refused(&app, request, &[400]).await;
-    }
-    for line in [
-        "POST /echo HTTP/1.1 x",
-        "POST  /echo HTTP/1.1",
-        "POST /echo\tHTTP/1.1",
-        "POST /echo HTTP/1.2",
-        "POST /echo HTTP/3",
-        "POST /echo http/1.1",
-        "POST /ec ho HTTP/1.1",
-        "PO ST /echo HTTP/1.1",
-        "POST /echo\0 HTTP/1.1",
-        "P\u{d6}ST /echo HTTP/1.1",
-        "POST",
-        "PRI * HTTP/2.0",
-        "\x16\x03\x01\x02\x01\x01",
-    ] {
-        let request = format!("{line}\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n");
-        assert_refused(&app, request, &[400]).await;
-    }
-    assert!(app.is_alive().await);
-}
-
-#[tokio::test]
-async fn of_two_framings_one_counts_and_nothing_follows() {
-    // hyper reads such a request by its chunks, as RFC 9112 section 6.3 allows,
-    // and must close then: what comes behind is not a request.
-    let app = app().await;
-    for framing in [
-        "content-length: 4\r\ntransfer-encoding: chunked\r\n",
-        "transfer-encoding: chunked\r\ncontent-length: 4\r\n",
-        "transfer-encoding: chunked\r\ncontent-length: 400\r\n",
-        "Transfer-Encoding: Chunked\r\nContent-Length: 0\r\n",
-    ] {
-        let effects = app.effects();
-        let mut client = app.connect().await;
-        let body = "a\r\n{\"data\":1}\r\n0\r\n\r\n";
-        let request = format!("POST /echo HTTP/1.1\r\nhost: localhost\r\n{framing}\r\n{body}");
-        client.send(request).await;
-        client.try_send(post("/echo", "", r#"{"data":"smuggled"}"#)).await;
-        let answer = client.answer().await.unwrap();
-        assert!(matches!(answer.status, 200 | 400), "{answer:?}");
-        assert_eq!(client.rest().await, b"", "{framing}");
-        assert!(app.effects() <= effects + 1);
-    }
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@
 mod agents;
 mod agents_api;
 mod durable;
+mod exact_values;
 mod faults;
+mod foreign_ids;
 mod gates;
 mod hostile;
 #[cfg(feature = "jwt")]
@@ -19,3 +21,5 @@ mod protocol;
 mod reflection_v1;
 #[cfg(feature = "dev-tools")]
 mod reflection_v2;
+mod smuggling;
+mod stream_positions;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use oxikit_core::Payload;
-use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use oxikit_core::ports::{
+    StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore,
+};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -13,7 +15,7 @@ use super::bell::Key;
 use super::database::{Database, failure};
 use super::text::column;
 use crate::entries::Entry;
-use crate::known::owner_text;
+use crate::known::scope_text;
 
 /// How each stream of these ids is now; -1 if it is gone.
 pub(super) const VERSIONS: &str = "
@@ -35,13 +37,14 @@ const WRITE: &str = "
     SELECT stream.number, $2 + entry.ordinal, entry.kind, entry.body
     FROM stream, unnest($3::smallint[], $4::text[]) WITH ORDINALITY AS entry (kind, body, ordinal)";
 
+// The column `owner` has the whole scope of a stream, as text.
 #[async_trait]
 impl StreamStore for PostgresStore {
-    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
+    async fn open(&self, scope: &StreamScope, id: &str) -> Result<(), StoreError> {
         let open = sqlx::query(
             "INSERT INTO streams (id, owner) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
         );
-        let open = open.bind(column(id)).bind(owner_text(owner));
+        let open = open.bind(column(id)).bind(scope_text(scope));
         match self.0.database.execute(open).await? {
             0 => Err(StoreError::Exists(id.to_owned())),
             _ => Ok(()),
@@ -65,35 +68,39 @@ impl StreamStore for PostgresStore {
 
     async fn read(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         position: u64,
         limit: usize,
-    ) -> Result<Vec<StreamEvent>, StoreError> {
+    ) -> Result<StreamPage, StoreError> {
         // A stream without such events answers one row with nothing in it.
         let read = sqlx::query(
-            "SELECT event.sequence, event.kind, event.body FROM streams
+            "SELECT event.sequence, event.kind, event.body, position, ended_at IS NOT NULL
+             FROM streams
              LEFT JOIN LATERAL (
                 SELECT sequence, kind, body FROM stream_events
                 WHERE stream = streams.number AND sequence > $3 ORDER BY sequence LIMIT $4
              ) AS event ON true
              WHERE id = $1 AND owner = $2 ORDER BY event.sequence",
         );
-        let read = read.bind(column(id)).bind(owner_text(owner));
+        let read = read.bind(column(id)).bind(scope_text(scope));
         let read = read.bind(number(position)).bind(number(limit as u64));
         let rows = self.0.database.all(read).await?;
-        if rows.is_empty() {
-            return Err(StoreError::NotFound(id.to_owned()));
-        }
-        rows.iter().filter_map(|row| event(id, row).transpose()).collect()
+        let stream = rows.first().ok_or_else(|| StoreError::NotFound(id.to_owned()))?;
+        let events = rows.iter().filter_map(|row| event(id, row).transpose());
+        Ok(StreamPage {
+            events: events.collect::<Result<_, StoreError>>()?,
+            position: stream.try_get::<i64, _>(3).map_err(failure)?.cast_unsigned(),
+            has_ended: stream.try_get(4).map_err(failure)?,
+        })
     }
 
-    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
+    async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
         let mut ear = self.0.bell.listen(Key::Stream(column(id).into_owned()));
         let look = sqlx::query(
             "SELECT position, ended_at IS NOT NULL FROM streams WHERE id = $1 AND owner = $2",
         );
-        let look = look.bind(column(id)).bind(owner_text(owner));
+        let look = look.bind(column(id)).bind(scope_text(scope));
         let row = self.0.database.optional(look).await?;
         let row = row.ok_or_else(|| StoreError::NotFound(id.to_owned()))?;
         let current: i64 = row.try_get(0).map_err(failure)?;

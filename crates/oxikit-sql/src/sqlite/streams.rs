@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use oxikit_core::Payload;
-use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use oxikit_core::ports::{
+    StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore,
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::SqliteStore;
@@ -11,7 +13,7 @@ use super::readers::at_once;
 use super::session_row::now_ms;
 use super::writer::{Promise, Txn};
 use crate::entries::Entry;
-use crate::known::owner_text;
+use crate::known::scope_text;
 
 /// So many ended streams are dropped with the opening of a new one.
 const DROPPED: i64 = 4;
@@ -19,7 +21,8 @@ const DROPPED: i64 = 4;
 /// A stream's row.
 struct Stream {
     number: i64,
-    owner: String,
+    /// As text, in the column `owner`.
+    scope: String,
     position: i64,
     bytes: i64,
     is_ended: bool,
@@ -27,8 +30,8 @@ struct Stream {
 
 #[async_trait]
 impl StreamStore for SqliteStore {
-    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
-        let (owner, stream) = (owner_text(owner), id.to_owned());
+    async fn open(&self, scope: &StreamScope, id: &str) -> Result<(), StoreError> {
+        let (scope, stream) = (scope_text(scope), id.to_owned());
         let keep = self.options().keep_ended_streams.as_secs();
         let oldest = now_ms() / 1000 - i64::try_from(keep).unwrap_or(i64::MAX);
         let open = move |txn: &Txn<'_>| {
@@ -38,7 +41,7 @@ impl StreamStore for SqliteStore {
                 "INSERT INTO streams (id, number, owner, position, bytes) VALUES (?1, ?2, ?3, 0, 0)
                  ON CONFLICT DO NOTHING",
             )?;
-            match insert.execute((&stream, number, &owner))? {
+            match insert.execute((&stream, number, &scope))? {
                 0 => Err(Failure::Exists),
                 _ => Ok(()),
             }
@@ -63,34 +66,40 @@ impl StreamStore for SqliteStore {
 
     async fn read(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         position: u64,
         limit: usize,
-    ) -> Result<Vec<StreamEvent>, StoreError> {
-        let (owner, stream) = (owner_text(owner), id.to_owned());
+    ) -> Result<StreamPage, StoreError> {
+        let (scope, stream) = (scope_text(scope), id.to_owned());
         let position = i64::try_from(position).unwrap_or(i64::MAX);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let read = move |connection: &Connection| {
             at_once(connection, || {
-                let number = find_own(connection, &owner, &stream)?.number;
-                events(connection, number, position, limit)
+                let found = find_own(connection, &scope, &stream)?;
+                let events = events(connection, found.number, position, limit)?;
+                Ok((found, events))
             })
         };
-        let read = self.readers().run(read).await.map_err(|failure| failure.about(id))?;
+        let (found, events) =
+            self.readers().run(read).await.map_err(|failure| failure.about(id))?;
         let event = |(sequence, entry): (i64, Entry)| {
             Ok(StreamEvent { sequence: sequence.unsigned_abs(), entry: entry.decode(id)? })
         };
-        read.into_iter().map(event).collect()
+        Ok(StreamPage {
+            events: events.into_iter().map(event).collect::<Result<_, StoreError>>()?,
+            position: found.position.unsigned_abs(),
+            has_ended: found.is_ended,
+        })
     }
 
-    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
+    async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
         let position = i64::try_from(position).unwrap_or(i64::MAX);
         let listener = self.bells().listen(id);
         loop {
             let heard = listener.heard();
-            let (owner, stream) = (owner_text(owner), id.to_owned());
-            let find = move |connection: &Connection| find_own(connection, &owner, &stream);
+            let (scope, stream) = (scope_text(scope), id.to_owned());
+            let find = move |connection: &Connection| find_own(connection, &scope, &stream);
             let found = self.readers().run(find).await.map_err(|failure| failure.about(id))?;
             if found.is_ended || found.position > position {
                 return Ok(());
@@ -166,8 +175,8 @@ fn events(
     Ok(events.collect::<Result<_, _>>()?)
 }
 
-fn find_own(connection: &Connection, owner: &str, id: &str) -> Outcome<Stream> {
-    find(connection, id)?.filter(|stream| stream.owner == owner).ok_or(Failure::NotFound)
+fn find_own(connection: &Connection, scope: &str, id: &str) -> Outcome<Stream> {
+    find(connection, id)?.filter(|stream| stream.scope == scope).ok_or(Failure::NotFound)
 }
 
 fn find(connection: &Connection, id: &str) -> Outcome<Option<Stream>> {
@@ -176,7 +185,7 @@ fn find(connection: &Connection, id: &str) -> Outcome<Option<Stream>> {
     let stream = connection.prepare_cached(sql)?.query_row([id], |row| {
         Ok(Stream {
             number: row.get(0)?,
-            owner: row.get(1)?,
+            scope: row.get(1)?,
             position: row.get(2)?,
             bytes: row.get(3)?,
             is_ended: row.get(4)?,

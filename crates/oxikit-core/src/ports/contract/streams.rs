@@ -1,12 +1,16 @@
 //! What every stream store promises.
 
+mod progress;
+
 use std::sync::Arc;
 
 use futures_util::StreamExt;
 use oxikit_wire::StatusCode;
 
 use super::{Case, cases, failed, kept};
-use crate::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore, follow};
+use crate::ports::{
+    Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamScope, StreamStore, follow,
+};
 use crate::{OutgoingStatus, Payload, Status};
 
 /// The promises of a [`StreamStore`].
@@ -18,9 +22,18 @@ pub const STREAM_STORE: &[Case<dyn StreamStore>] = cases![
     what_is_not_ones_own_is_not_there,
     readers_hear_of_what_is_to_come,
     many_readers_see_the_same,
+    progress::a_page_says_how_far_the_stream_is,
+    progress::readers_at_or_beyond_the_end_end_at_once,
+    progress::readers_never_ask_without_progress,
+    progress::whoever_waits_beyond_the_end_is_woken_by_it,
 ];
 
 type Store = Arc<dyn StreamStore>;
+
+/// Where most streams of these tests are.
+fn own() -> StreamScope {
+    StreamScope::new(Owner::nobody(), "/flow/contract")
+}
 
 fn chunks(texts: &[&str]) -> Vec<Payload> {
     texts.iter().map(|text| Payload::of((*text).to_owned())).collect()
@@ -49,7 +62,7 @@ async fn read(
     position: u64,
     limit: usize,
 ) -> Vec<(u64, String)> {
-    shown(kept("read", store.read(&Owner::nobody(), id, position, limit).await))
+    shown(kept("read", store.read(&own(), id, position, limit).await).events)
 }
 
 fn numbered(texts: &[&str], first: u64) -> Vec<(u64, String)> {
@@ -58,7 +71,7 @@ fn numbered(texts: &[&str], first: u64) -> Vec<(u64, String)> {
 
 async fn a_stream_is_read_from_any_position(store: Store) {
     let id = "contract-read";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     assert_eq!(read(&*store, id, 0, 10).await, [], "a new stream is empty");
     assert_eq!(kept("append", store.append(id, 0, chunks(&["a"])).await), 1);
     assert_eq!(kept("append", store.append(id, 1, chunks(&["b", "c"])).await), 3);
@@ -77,7 +90,7 @@ async fn a_stream_is_read_from_any_position(store: Store) {
 
 async fn a_write_may_be_made_again(store: Store) {
     let id = "contract-again";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     for _ in 0..3 {
         let position = kept("append again", store.append(id, 0, chunks(&["a", "b"])).await);
         assert_eq!(position, 2, "the same write is answered the same");
@@ -91,8 +104,11 @@ async fn a_write_may_be_made_again(store: Store) {
 
 async fn a_stream_has_one_writer_and_one_end(store: Store) {
     let id = "contract-writer";
-    kept("open", store.open(&Owner::nobody(), id).await);
-    let error = failed("an id is used once", store.open(&Owner::principal("x"), id).await);
+    kept("open", store.open(&own(), id).await);
+    let error = failed(
+        "an id is used once",
+        store.open(&StreamScope::new(Owner::principal("x"), "/flow/x"), id).await,
+    );
     assert!(matches!(error, StoreError::Exists(_)), "{error}");
     kept("append", store.append(id, 0, chunks(&["a", "b"])).await);
     for (position, texts) in [(0, vec!["x"]), (0, vec!["a", "x"]), (1, vec!["x"]), (7, vec!["x"])] {
@@ -111,12 +127,12 @@ async fn a_stream_has_one_writer_and_one_end(store: Store) {
 
 async fn failures_are_kept_whole(store: Store) {
     let id = "contract-failed";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     let status: OutgoingStatus =
         Status::not_found("no order `42`").with_details(serde_json::json!({"id":42})).outgoing();
     kept("finish", store.finish(id, 0, StreamEnd::Failed(status.clone())).await);
-    let events = kept("read", store.read(&Owner::nobody(), id, 0, 10).await);
-    match &events[..] {
+    let page = kept("read", store.read(&own(), id, 0, 10).await);
+    match &page.events[..] {
         [StreamEvent { sequence: 1, entry: StreamEntry::End(StreamEnd::Failed(read)) }] => {
             assert_eq!(*read, status);
             assert_eq!(read.status, StatusCode::NotFound);
@@ -127,29 +143,38 @@ async fn failures_are_kept_whole(store: Store) {
 
 async fn what_is_not_ones_own_is_not_there(store: Store) {
     let id = "contract-owner";
-    let ada = Owner::principal("ada").of_tenant("t1");
-    kept("open", store.open(&ada, id).await);
-    let bob = Owner::principal("bob").of_tenant("t1");
-    let elsewhere = Owner::principal("ada").of_tenant("t2");
-    for (stranger, id) in
-        [(&bob, id), (&elsewhere, id), (&Owner::nobody(), id), (&ada, "contract-none")]
-    {
+    let ada = || Owner::principal("ada").of_tenant("t1");
+    let own = StreamScope::new(ada(), "/flow/a");
+    kept("open", store.open(&own, id).await);
+    kept("append", store.append(id, 0, chunks(&["a"])).await);
+    for (scope, id) in [
+        (StreamScope::new(Owner::principal("bob").of_tenant("t1"), "/flow/a"), id),
+        (StreamScope::new(Owner::principal("ada").of_tenant("t2"), "/flow/a"), id),
+        (StreamScope::new(Owner::nobody(), "/flow/a"), id),
+        // What is one's own is not there either by another source.
+        (StreamScope::new(ada(), "/flow/b"), id),
+        (StreamScope::new(ada(), "/flow/A"), id),
+        (StreamScope::new(ada(), "/flow/a "), id),
+        (StreamScope::new(ada(), "/flow/"), id),
+        (StreamScope::new(ada(), ""), id),
+        (own.clone(), "contract-none"),
+    ] {
         for error in [
-            failed("a stranger reads", store.read(stranger, id, 0, 1).await.map(drop)),
-            failed("a stranger waits", store.wait(stranger, id, 0).await),
+            failed("a stranger reads", store.read(&scope, id, 0, 1).await.map(drop)),
+            failed("a stranger waits", store.wait(&scope, id, 0).await),
         ] {
-            assert!(matches!(&error, StoreError::NotFound(of) if of == id), "{error}");
+            assert!(matches!(&error, StoreError::NotFound(of) if of == id), "{scope:?}: {error}");
         }
     }
-    kept("the owner reads", store.read(&ada, id, 0, 1).await);
+    kept("the owner reads", store.read(&own, id, 0, 1).await);
 }
 
 async fn readers_hear_of_what_is_to_come(store: Store) {
     let id = "contract-live";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     kept("append", store.append(id, 0, chunks(&["a"])).await);
-    kept("nothing to wait for", store.wait(&Owner::nobody(), id, 0).await);
-    let mut events = Box::pin(follow(store.clone(), Owner::nobody(), id.to_owned(), 0));
+    kept("nothing to wait for", store.wait(&own(), id, 0).await);
+    let mut events = Box::pin(follow(store.clone(), own(), id.to_owned(), 0));
     let writer = async {
         for (position, text) in [(1, "b"), (2, "c")] {
             tokio::task::yield_now().await;
@@ -168,15 +193,15 @@ async fn readers_hear_of_what_is_to_come(store: Store) {
     let (_, read) = futures_util::future::join(writer, reader).await;
     let all = ["\"a\"", "\"b\"", "\"c\"", "done \"done\""];
     assert_eq!(read, numbered(&all, 1), "stored ones and new ones, each once");
-    kept("an ended stream is not waited for", store.wait(&Owner::nobody(), id, 4).await);
+    kept("an ended stream is not waited for", store.wait(&own(), id, 4).await);
 }
 
 async fn many_readers_see_the_same(store: Store) {
     const CHUNKS: u64 = 200;
     let id = "contract-many";
-    kept("open", store.open(&Owner::nobody(), id).await);
+    kept("open", store.open(&own(), id).await);
     let reader = |position: u64| {
-        let events = follow(store.clone(), Owner::nobody(), id.to_owned(), position);
+        let events = follow(store.clone(), own(), id.to_owned(), position);
         events.map(|event| kept("follow", event).sequence).collect::<Vec<_>>()
     };
     let readers = futures_util::future::join_all([0, 0, 1, 17, CHUNKS].map(reader));

@@ -11,7 +11,9 @@ use tokio::time::Instant;
 
 use super::lock;
 use crate::Payload;
-use crate::ports::{Owner, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamStore};
+use crate::ports::{
+    StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore,
+};
 
 /// Limits of [`MemoryStreams`].
 #[derive(Debug, Clone)]
@@ -44,11 +46,18 @@ pub struct MemoryStreams {
 }
 
 struct Recording {
-    owner: Owner,
+    scope: StreamScope,
     entries: Vec<StreamEntry>,
     bytes: usize,
     ended: Option<Instant>,
-    position: watch::Sender<u64>,
+    progress: watch::Sender<Progress>,
+}
+
+/// How far a stream is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    position: u64,
+    has_ended: bool,
 }
 
 impl Recording {
@@ -106,25 +115,26 @@ impl MemoryStreams {
         recording.bytes += bytes;
         recording.entries.extend(entries);
         recording.ended = is_end.then(Instant::now);
-        recording.position.send_replace(position + added);
-        Ok(position + added)
+        let position = position + added;
+        recording.progress.send_replace(Progress { position, has_ended: is_end });
+        Ok(position)
     }
 
     fn with<T>(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         read: impl FnOnce(&Recording) -> T,
     ) -> Result<T, StoreError> {
         let streams = lock(&self.streams);
-        let recording = streams.get(id).filter(|recording| recording.owner == *owner);
+        let recording = streams.get(id).filter(|recording| recording.scope == *scope);
         recording.map(read).ok_or_else(|| StoreError::NotFound(id.to_owned()))
     }
 }
 
 #[async_trait]
 impl StreamStore for MemoryStreams {
-    async fn open(&self, owner: &Owner, id: &str) -> Result<(), StoreError> {
+    async fn open(&self, scope: &StreamScope, id: &str) -> Result<(), StoreError> {
         let mut streams = lock(&self.streams);
         self.make_room(&mut streams);
         if streams.contains_key(id) {
@@ -134,11 +144,11 @@ impl StreamStore for MemoryStreams {
             return Err(StoreError::Full(id.to_owned(), "too many streams are open"));
         }
         let recording = Recording {
-            owner: owner.clone(),
+            scope: scope.clone(),
             entries: Vec::new(),
             bytes: 0,
             ended: None,
-            position: watch::Sender::new(0),
+            progress: watch::Sender::default(),
         };
         streams.insert(id.to_owned(), recording);
         Ok(())
@@ -164,30 +174,30 @@ impl StreamStore for MemoryStreams {
 
     async fn read(
         &self,
-        owner: &Owner,
+        scope: &StreamScope,
         id: &str,
         position: u64,
         limit: usize,
-    ) -> Result<Vec<StreamEvent>, StoreError> {
-        self.with(owner, id, |recording| {
+    ) -> Result<StreamPage, StoreError> {
+        self.with(scope, id, |recording| {
             let read = usize::try_from(position).unwrap_or(usize::MAX);
             let rest = recording.entries.iter().skip(read).take(limit);
             let number = |(entry, sequence): (&StreamEntry, u64)| StreamEvent {
                 sequence,
                 entry: entry.clone(),
             };
-            rest.zip(position.saturating_add(1)..).map(number).collect()
+            StreamPage {
+                events: rest.zip(position.saturating_add(1)..).map(number).collect(),
+                position: recording.entries.len() as u64,
+                has_ended: recording.ended.is_some(),
+            }
         })
     }
 
-    async fn wait(&self, owner: &Owner, id: &str, position: u64) -> Result<(), StoreError> {
-        let mut current = self.with(owner, id, |recording| {
-            recording.ended.is_none().then(|| recording.position.subscribe())
-        })?;
-        if let Some(current) = &mut current {
-            // An error means that the stream is gone: reading will say so.
-            _ = current.wait_for(|current| *current > position).await;
-        }
+    async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
+        let mut progress = self.with(scope, id, |recording| recording.progress.subscribe())?;
+        // An error means that the stream is gone: reading will say so.
+        _ = progress.wait_for(|now| now.has_ended || now.position > position).await;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use oxikit_core::Payload;
 use oxikit_core::ports::memory::MemoryStreams;
-use oxikit_core::ports::{Owner, StreamStore};
+use oxikit_core::ports::{Owner, StreamScope, StreamStore};
 use serde_json::{Value, json};
 
 use super::{App, Event, app, app_with, events};
@@ -334,7 +334,8 @@ async fn a_turn_that_has_lost_its_process_ends() {
     let chunk = json!({ "modelChunk": { "content": [{ "text": "half" }] } });
     let id = "00000000-0000-4000-8000-000000000000";
     let stored = format!("agent-turn.{id}");
-    streams.open(&Owner::nobody(), &stored).await.unwrap();
+    let scope = StreamScope::new(Owner::nobody(), "turns of /agent/support");
+    streams.open(&scope, &stored).await.unwrap();
     let entries = [head, chunk].map(Payload::of).to_vec();
     streams.append(&stored, 0, entries).await.unwrap();
 

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, StreamStore};
+use oxikit_core::ports::{
+    Owner, SessionStore, SnapshotWrite, StoreError, StreamScope, StreamStore,
+};
 use oxikit_core::{Payload, Status};
 use oxikit_sql::{PostgresOptions, PostgresStore};
 
@@ -28,7 +30,10 @@ async fn ask(store: PostgresStore, name: String, until: Instant) -> Vec<Answer> 
                 let write = SnapshotWrite::new(&owner, "helper", &session, &session);
                 store.save(write, &|_| Ok(Some(after(None, "hello")))).await.map(drop)
             }
-            3 => StreamStore::open(&store, &owner, &session).await,
+            3 => {
+                let scope = StreamScope::new(owner.clone(), "/flow/x");
+                StreamStore::open(&store, &scope, &session).await
+            }
             _ => store.list(&owner, &Default::default()).await.map(drop),
         };
         answers.push(Answer { asked, took: asked.elapsed(), result });
@@ -147,8 +152,8 @@ async fn chunks_whose_answer_was_lost_count_once() {
     let Some(url) = url() else { return };
     let proxy = Proxy::start(&url).await;
     let store = store_in(&proxy.url, &schema()).await;
-    let owner = Owner::nobody();
-    StreamStore::open(&store, &owner, "stream").await.unwrap();
+    let scope = StreamScope::new(Owner::nobody(), "/flow/x");
+    StreamStore::open(&store, &scope, "stream").await.unwrap();
     let mut lost = 0;
     for position in 0..60 {
         proxy.lose_answer(fastrand::i64(0..3));
@@ -159,8 +164,8 @@ async fn chunks_whose_answer_was_lost_count_once() {
         lost += u32::from(proxy.has_lost());
     }
     assert!(lost > 20, "answers were lost: {lost}");
-    let events = store.read(&owner, "stream", 0, 100).await.unwrap();
-    assert_eq!(events.len(), 60);
+    let page = store.read(&scope, "stream", 0, 100).await.unwrap();
+    assert_eq!(page.events.len(), 60);
 }
 
 #[tokio::test]

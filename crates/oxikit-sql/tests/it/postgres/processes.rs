@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, StreamStore};
+use oxikit_core::ports::{
+    Owner, SessionStore, SnapshotWrite, StoreError, StreamScope, StreamStore,
+};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::child::Player;
@@ -116,12 +118,12 @@ async fn changes_of_another_store_are_heard_at_once() {
     let Some(url) = url() else { return };
     let schema = schema();
     let (writer, reader) = (store_in(&url, &schema).await, store_in(&url, &schema).await);
-    let owner = Owner::nobody();
-    writer.open(&owner, "stream").await.unwrap();
+    let scope = StreamScope::new(Owner::nobody(), "/flow/x");
+    writer.open(&scope, "stream").await.unwrap();
     let mut delays = Vec::new();
     for position in 0..5 {
         let heard = async {
-            reader.wait(&owner, "stream", position).await.unwrap();
+            reader.wait(&scope, "stream", position).await.unwrap();
             Instant::now()
         };
         let written = async {
@@ -145,11 +147,12 @@ async fn changes_that_nobody_announces_are_found_within_two_seconds() {
     let schema = schema();
     let store = store_in(&url, &schema).await;
     let owner = Owner::nobody();
-    StreamStore::open(&store, &owner, "stream").await.unwrap();
+    let scope = StreamScope::new(owner.clone(), "/flow/x");
+    StreamStore::open(&store, &scope, "stream").await.unwrap();
     let revision = turn(&store, "snapshot").await.unwrap().unwrap();
     let heard = async {
         let stream = async {
-            store.wait(&owner, "stream", 0).await.unwrap();
+            store.wait(&scope, "stream", 0).await.unwrap();
             Instant::now()
         };
         let snapshot = async {
