@@ -28,7 +28,9 @@ pub(crate) fn request_of(id: Option<&RawValue>) -> Option<u128> {
         return text.strip_suffix('"')?.parse().ok();
     }
     match text.split_once('.') {
-        Some((digits, fraction)) if fraction.bytes().all(|digit| digit == b'0') => digits.parse().ok(),
+        Some((digits, fraction)) if fraction.bytes().all(|digit| digit == b'0') => {
+            digits.parse().ok()
+        }
         _ => text.parse().ok(),
     }
 }

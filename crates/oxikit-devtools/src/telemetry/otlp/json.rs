@@ -123,6 +123,19 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Message<D> {
     }
 }
 
+/// Whether somebody says so who is told of anything: there is no other way to ask.
+fn expects_integer<'de, V: Visitor<'de>>(to: &V) -> bool {
+    struct Expected<'a, V>(&'a V);
+
+    impl<'de, V: Visitor<'de>> fmt::Display for Expected<'_, V> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.expecting(f)
+        }
+    }
+
+    Expected(to).to_string().contains(" integer")
+}
+
 impl<'de, V: Visitor<'de>> Visitor<'de> for Passed<V> {
     type Value = V::Value;
 
@@ -132,6 +145,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Passed<V> {
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
         match self.wanted {
+            // The readers of times take a text or a number, and so ask for anything.
+            Wanted::Anything if expects_integer(&self.to) => self.to.visit_u64(0),
             Wanted::Anything => self.to.visit_unit(),
             Wanted::Bool => self.to.visit_bool(false),
             Wanted::Number => self.to.visit_u64(0),

@@ -88,6 +88,37 @@ async fn protobuf_as_json_has_several_forms_of_the_same() {
 }
 
 #[tokio::test]
+async fn a_log_line_may_have_null_for_all_that_it_lacks() {
+    let server = server().await;
+    let line = json!({"timeUnixNano": 1_000_000.0, "observedTimeUnixNano": null, "flags": null,
+        "severityNumber": 9.0, "severityText": null, "body": {"stringValue": "hi"}, "new": null,
+        "attributes": null, "droppedAttributesCount": null, "eventName": null,
+        "traceId": TRACE.to_uppercase(), "spanId": SPAN.to_uppercase()});
+    let logs = json!({"resourceLogs": [{"resource": null, "schemaUrl": null, "scopeLogs": [
+        {"scope": null, "schemaUrl": null, "logRecords": [line]}]}]});
+    let answer = server.post("/api/otlp/v1/logs", &logs).await;
+    assert_eq!((answer.status, &*answer.text), (200, "{}"));
+    for (trace, span) in
+        [(TRACE.to_owned(), SPAN.to_owned()), (TRACE.to_uppercase(), SPAN.to_uppercase())]
+    {
+        let path = format!("/api/traces/{trace}/spans/{span}/logs");
+        let found = server.get(&path).await.json();
+        let line = &found["logs"][0];
+        assert_eq!((&line["body"], &line["severityNumber"]), (&json!("hi"), &json!(9)), "{path}");
+        assert_eq!((&line["severityText"], &line["timestamp"]), (&json!("INFO"), &json!(1.0)));
+    }
+}
+
+#[tokio::test]
+async fn an_id_of_bytes_is_the_same_in_both_cases() {
+    let server = server().await;
+    server.add(&trace(&TRACE.to_uppercase())).await;
+    for id in [TRACE.to_owned(), TRACE.to_uppercase()] {
+        assert_eq!(server.trace(&id).await["traceId"], TRACE, "{id}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_export_is_refused_with_the_reason() {
     let server = server().await;
     let with = |members: &str| {

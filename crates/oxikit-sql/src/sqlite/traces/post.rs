@@ -6,6 +6,7 @@ use oxikit_wire::JsonObject;
 use oxikit_wire::trace::SpanData;
 use serde::{Deserialize, Deserializer};
 
+use super::ids::stored_id;
 use super::members::{Cut, Members, Name, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
 use super::{TraceError, TraceOptions};
@@ -125,7 +126,7 @@ impl Post {
         };
         Ok(Self {
             spans: post.spans.0.into_iter().map(span).collect::<Result<_, _>>()?,
-            trace: post.trace_id,
+            trace: stored_id(&post.trace_id),
             name: post.display_name,
             start: post.start_time,
             end: post.end_time,
@@ -143,15 +144,12 @@ impl Post {
             let json = serde_json::to_string(&span)
                 .map_err(|error| TraceError::Post(format!("span `{}`: {error}", span.span_id)))?;
             let new = NewSpan::read(&span.span_id, &json, options)?;
-            match posts.iter_mut().rev().find(|post| post.trace == span.trace_id) {
+            let trace = stored_id(&span.trace_id);
+            match posts.iter_mut().rev().find(|post| post.trace == trace) {
                 Some(post) => post.spans.push(new),
-                None => posts.push(Self {
-                    trace: span.trace_id,
-                    name: None,
-                    start: None,
-                    end: None,
-                    spans: vec![new],
-                }),
+                None => {
+                    posts.push(Self { trace, name: None, start: None, end: None, spans: vec![new] })
+                }
             }
         }
         Ok(posts)
