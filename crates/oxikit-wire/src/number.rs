@@ -20,7 +20,7 @@ use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
 
 /// Above this a float cannot tell an integer from the next one. All of them that fit into
 /// the type are integers nevertheless.
@@ -53,6 +53,62 @@ pub fn optional_integer<'de, D: Deserializer<'de>, T: TryFrom<i128>>(
 pub fn integral(number: f64) -> Option<i128> {
     // The cast is exact for a float without a fraction in these limits.
     (number.fract() == 0.0 && number.abs() < MAX_INTEGRAL).then_some(number as i128)
+}
+
+/// Reads JSON into a type whose integers know nothing of floats: such as one of an
+/// application, which is only told that its schema allows `3.0`.
+///
+/// What can be read as it is costs nothing more.
+///
+/// # Errors
+///
+/// As [`serde_json::from_slice`].
+pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(json).or_else(|error| match written_out(json) {
+        Some(json) => serde_json::from_slice(&json).map_err(|_| error),
+        None => Err(error),
+    })
+}
+
+/// The same JSON with integral floats as integers; `None` if there are none.
+fn written_out(json: &[u8]) -> Option<Vec<u8>> {
+    let is_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let (mut written, mut copied, mut place) = (Vec::new(), 0, 0);
+    while let Some(byte) = json.get(place) {
+        match byte {
+            b'"' => place += text_length(&json[place..]),
+            b'-' | b'0'..=b'9' => {
+                let length = json[place..].iter().take_while(|byte| is_of_number(byte)).count();
+                if let Some(integer) = integer_of(&json[place..place + length]) {
+                    written.extend_from_slice(&json[copied..place]);
+                    written.extend_from_slice(integer.to_string().as_bytes());
+                    copied = place + length;
+                }
+                place += length;
+            }
+            _ => place += 1,
+        }
+    }
+    (copied > 0).then(|| [&written, &json[copied..]].concat())
+}
+
+/// How many bytes a text has, with its quotes.
+fn text_length(json: &[u8]) -> usize {
+    let mut is_escaped = true;
+    let end = json.iter().position(|byte| {
+        let is_end = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(json.len(), |end| end + 1)
+}
+
+/// The integer that is written as a float.
+fn integer_of(number: &[u8]) -> Option<i128> {
+    if !number.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+        return None;
+    }
+    integral(std::str::from_utf8(number).ok()?.parse().ok()?)
 }
 
 struct Integer<T>(PhantomData<T>);

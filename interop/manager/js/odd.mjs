@@ -152,7 +152,7 @@ for (const [mode, env] of [['v2', {}], ['v1', {}], ['v2, token dropped', { ODD_T
   const kit = new Oxikit(path.resolve(scratch, mode.replaceAll(/\W+/g, '-')), program);
   try {
     await kit.startTools({ v1: mode === 'v1', app, env, flags: ['--strict'] });
-    await runCases(cases(kit, mode));
+    await runCases(cases(kit, mode), 1, 10_000);
     await kit.stopTools();
   } finally {
     kit.killAll();
