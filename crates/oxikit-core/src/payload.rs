@@ -13,6 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use oxikit_wire::number;
+
 use crate::{Status, tree};
 
 /// A value on its way between a caller and an action.
@@ -90,7 +92,7 @@ impl Payload {
         if TypeId::of::<T>() == TypeId::of::<Value>() {
             return tree::from_slice(&json).map(same_type);
         }
-        serde_json::from_slice(&json)
+        number::from_slice(&json)
     }
 
     /// The typed value itself, if it is a `T` (or if `T` is `Payload`).

@@ -32,7 +32,7 @@ use oxikit_sql::TraceStore;
 use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
-use crate::telemetry::telemetry_routes;
+use crate::telemetry::{OwnProcesses, telemetry_routes};
 pub use app::{AppControl, AppState, AppStatus};
 pub use files::ManagerFile;
 use former::{Former, FormerDoor};
@@ -112,7 +112,10 @@ impl DevServer {
         server.show_runtimes();
         server.open(api, Door::gated(gate, router));
         server.open(reflection, Door::runtimes(socket_route(runtimes, tokens.reflection)));
+        let shared = Arc::downgrade(&server.shared);
+        let own = move || shared.upgrade().map(|it| it.own_processes()).unwrap_or_default();
         let taken = server.shared.options.telemetry.clone();
+        let taken = taken.with_own_processes(OwnProcesses::new(own));
         let spans = telemetry_routes(server.traces().clone(), tokens.telemetry, taken);
         server.open(telemetry, Door::plain(spans));
         Ok(server)

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::absent::null_is_default;
 use crate::part::present;
 use crate::{
     AgentFinishReason, AgentOutput, Artifact, JsonObject, JsonPatch, Message, RuntimeError,
@@ -38,7 +39,7 @@ pub struct AgentSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_type: Option<String>,
     /// Metadata of the action.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub metadata: JsonObject,
 }
 
@@ -65,7 +66,7 @@ pub struct AgentDetails {
     /// JSON Schema of the pieces of an invocation.
     pub stream_schema: Value,
     /// Metadata of the action.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub metadata: JsonObject,
 }
 
@@ -99,12 +100,15 @@ pub struct SessionInfo {
     /// The agent it belongs to.
     pub agent_name: String,
     /// When its first snapshot was written.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub created_at: u64,
     /// When its latest snapshot was written.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub updated_at: u64,
     /// Whether it waits for something.
     pub status: SessionActivity,
     /// How many messages it has.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub message_count: usize,
     /// Whether it has artifacts.
     pub has_artifacts: bool,
@@ -127,8 +131,10 @@ pub struct SessionDetails {
     /// The agent it belongs to.
     pub agent_name: String,
     /// When its first snapshot was written.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub created_at: u64,
     /// When its latest snapshot was written.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub updated_at: u64,
     /// Whether it waits for something.
     pub status: SessionActivity,
@@ -170,11 +176,13 @@ pub struct SnapshotInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<AgentFinishReason>,
     /// When it was first written.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub created_at: u64,
     /// How many messages it has.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub message_count: usize,
     /// Snapshots whose turns went on from here; more than one is a fork.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub children: Vec<String>,
 }
 

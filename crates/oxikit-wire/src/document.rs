@@ -93,7 +93,11 @@ pub struct EmbedderInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// How many numbers a vector has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::number::optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub dimensions: Option<u32>,
     /// What can be embedded, such as `{"input":["text"],"multilingual":true}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

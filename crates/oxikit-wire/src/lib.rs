@@ -22,6 +22,7 @@
 //! );
 //! ```
 
+mod absent;
 mod agent;
 mod agents_api;
 mod count;
@@ -31,6 +32,7 @@ mod generate;
 mod message;
 mod middleware;
 mod model;
+pub mod number;
 mod operation;
 mod part;
 mod patch;

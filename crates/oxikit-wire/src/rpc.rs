@@ -108,6 +108,7 @@ pub mod rpc_code {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RpcError {
     /// One of [`rpc_code`].
+    #[serde(deserialize_with = "crate::number::integer")]
     pub code: i32,
     /// What went wrong.
     pub message: String,
@@ -120,7 +121,11 @@ pub struct RpcError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ErrorData {
     /// The number of the status code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::number::optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub code: Option<u8>,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,6 +157,7 @@ pub struct RegisterParams {
     /// The runtime; the same again after a reconnect.
     pub id: String,
     /// Its process.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub pid: u32,
     /// The application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,7 +166,11 @@ pub struct RegisterParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub genkit_version: Option<String>,
     /// See [`REFLECTION_API_SPEC_VERSION`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::number::optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub reflection_api_spec_version: Option<u32>,
     /// The environments it is configured for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -315,7 +325,11 @@ pub struct ListSessionsParams {
     /// Whose sessions.
     pub agent: String,
     /// At most so many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::number::optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub limit: Option<u64>,
     /// Goes on where a page ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -366,7 +380,11 @@ pub struct NotifyParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry_server_url: Option<String>,
     /// What the manager speaks; see [`REFLECTION_API_SPEC_VERSION`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::number::optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub reflection_api_spec_version: Option<u32>,
 }
 
@@ -378,6 +396,7 @@ pub struct RuntimeFile {
     /// The runtime.
     pub id: String,
     /// Its process.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub pid: u32,
     /// The application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -390,7 +409,11 @@ pub struct RuntimeFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub genkit_version: Option<String>,
     /// See [`REFLECTION_API_SPEC_VERSION`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::number::optional_integer",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub reflection_api_spec_version: Option<u32>,
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use crate::JsonObject;
+use crate::absent::null_is_default;
 
 /// A trace, or a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ pub struct SpanData {
     /// The name shown to people.
     pub display_name: String,
     /// Links to other spans.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub links: Vec<Value>,
     /// Who made the span.
     pub instrumentation_library: InstrumentationLibrary,
@@ -90,6 +91,7 @@ pub struct SameProcess {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanStatusData {
     /// 0 and 1 are good, 2 is an error.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub code: u8,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +103,7 @@ pub struct SpanStatusData {
 #[serde(rename_all = "camelCase")]
 pub struct TimeEvents {
     /// In the order they happened.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub time_event: Vec<TimeEvent>,
 }
 
@@ -138,6 +140,7 @@ pub struct LogRecord {
     /// When, in milliseconds since 1970.
     pub timestamp: f64,
     /// 5 is debug, 9 is info, 13 is a warning, 17 an error.
+    #[serde(deserialize_with = "crate::number::integer")]
     pub severity_number: i64,
     /// The same as a word, such as `INFO`.
     pub severity_text: String,

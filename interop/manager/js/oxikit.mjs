@@ -17,11 +17,11 @@ export class Oxikit {
   }
 
   /** Starts the tools with the application, until its runtime is there. */
-  async startTools({ v1 = false, env = {} } = {}) {
+  async startTools({ v1 = false, env = {}, app = application, flags = [] } = {}) {
     this.v1 = v1;
     const ports = ['--port=0', '--reflection-port=0', '--telemetry-port=0'];
-    const mode = v1 ? ['--reflection-v1'] : [];
-    this.child = this.spawn('start', [this.program, 'start', ...ports, ...mode, '--', ...application], env);
+    const mode = v1 ? ['--reflection-v1', ...flags] : flags;
+    this.child = this.spawn('start', [this.program, 'start', ...ports, ...mode, '--', ...app], env);
     const file = path.join(this.project, '.oxikit/manager.json');
     await until('the tools', () => this.isRunning() && fs.existsSync(file));
     this.manager = JSON.parse(fs.readFileSync(file));

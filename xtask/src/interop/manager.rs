@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Places, Protocol, Score, Suite, install_js};
+use super::{Places, Protocol, Score, Suite, install_js, install_py};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "manager",
@@ -14,6 +14,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Suite { name: "manager/v2", needs: "npm", run: v2 },
         Suite { name: "manager/v1", needs: "npm", run: v1 },
         Suite { name: "manager/many", needs: "npm", run: many },
+        Suite { name: "manager/python-v2", needs: "python3", run: python_v2 },
+        Suite { name: "manager/python-v1", needs: "python3", run: python_v1 },
+        Suite { name: "manager/odd", needs: "npm", run: odd },
     ],
 };
 
@@ -27,6 +30,20 @@ fn v1(places: &Places) -> Result<Score> {
 
 fn many(places: &Places) -> Result<Score> {
     cases(places, &["many.mjs"], "many", &[places.bins.join("reflect-app")])
+}
+
+fn python_v2(places: &Places) -> Result<Score> {
+    let python = install_py(&places.scratch)?;
+    cases(places, &["python.mjs", "v2"], "python-v2", &[python])
+}
+
+fn python_v1(places: &Places) -> Result<Score> {
+    let python = install_py(&places.scratch)?;
+    cases(places, &["python.mjs", "v1"], "python-v1", &[python])
+}
+
+fn odd(places: &Places) -> Result<Score> {
+    cases(places, &["odd.mjs"], "odd", &[])
 }
 
 /// The programs take a folder to work in, our command, and what else they start.

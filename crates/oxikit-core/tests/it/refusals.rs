@@ -265,3 +265,21 @@ async fn what_is_too_deep_to_be_read_is_the_callers_fault() {
         assert_eq!(status.code(), StatusCode::InvalidArgument);
     }
 }
+
+#[tokio::test]
+async fn an_integral_float_is_an_integer() {
+    let bounds = json!({"type": "object", "properties": {"id": {"maximum": 9}}});
+    let with_schema = Action::builder(ActionKind::Flow, "bounded")
+        .input_schema(Schema::from_json(bounds).unwrap())
+        .handler(|order: Order| async move { Ok(order.id) });
+    for action in [order(), with_schema] {
+        for input in [r#"{"id":7.0}"#, r#"{"id":7e0,"lines":[{"text":"8.0"}]}"#] {
+            let call = Call::new(Payload::from_json(input).unwrap());
+            let output = action.run(call).await.unwrap();
+            assert_eq!(output.parse::<u32>().unwrap(), 7, "{input}");
+        }
+        for input in [json!({"id": 7.5}), json!({"id": -1.0}), json!({"id": 1e300})] {
+            refuse(&action, input).await;
+        }
+    }
+}

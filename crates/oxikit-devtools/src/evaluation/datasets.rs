@@ -27,6 +27,7 @@ const MAX_TRIES: usize = 8;
 pub(crate) struct DatasetInfo {
     pub(crate) dataset_id: String,
     /// Samples.
+    #[serde(deserialize_with = "oxikit_wire::number::integer")]
     pub(crate) size: usize,
     /// JSON Schemas of inputs and references.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,6 +41,7 @@ pub(crate) struct DatasetInfo {
     #[serde(default)]
     pub(crate) metric_refs: Vec<String>,
     /// 1, and one more whenever samples change.
+    #[serde(deserialize_with = "oxikit_wire::number::integer")]
     pub(crate) version: u32,
     pub(crate) create_time: String,
     pub(crate) update_time: String,

@@ -42,6 +42,7 @@ pub(crate) struct RunOptions {
     /// The configuration of a model; of a prompt also its `model`.
     pub(crate) action_config: Option<Box<RawValue>>,
     /// So many cases at once.
+    #[serde(deserialize_with = "oxikit_wire::number::optional_integer")]
     pub(crate) batch_size: Option<usize>,
     /// A run that takes longer has failed, in seconds.
     pub(crate) timeout: Option<f64>,

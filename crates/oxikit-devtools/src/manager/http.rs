@@ -12,11 +12,11 @@ use bytes::{Bytes, BytesMut};
 use oxikit_core::StatusCode;
 use oxikit_wire::JsonObject;
 use oxikit_wire::rpc::{
-    CancelActionParams, CancelActionResult, ConfigureParams, ErrorData,
-    REFLECTION_API_SPEC_VERSION, RuntimeFile,
+    CancelActionParams, ConfigureParams, ErrorData, REFLECTION_API_SPEC_VERSION, RuntimeFile,
 };
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use reqwest::{Client, RequestBuilder, Response};
+use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -58,6 +58,9 @@ pub(crate) fn client() -> Result<Client, ErrorData> {
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(HEALTH_TIME)
+        // A runtime may close a connection when it likes, and a run that was sent over one
+        // that is closed cannot be sent again: it may have begun.
+        .pool_max_idle_per_host(0)
         .build()
         .map_err(|error| failure(StatusCode::Internal, format!("no HTTP client: {error}")))
 }
@@ -132,8 +135,7 @@ impl HttpPeer {
         let answer = asked.send().await.map_err(|error| self.unreachable(&error))?;
         let status = answer.status();
         let text = self.body(answer, MAX_REFUSAL).await?;
-        let message = serde_json::from_slice::<CancelActionResult>(&text)
-            .map_or_else(|_| String::from_utf8_lossy(&text).into_owned(), |result| result.message);
+        let message = reason(&text);
         if status.is_success() { Ok(message) } else { Err(refused(status, message)) }
     }
 
@@ -152,7 +154,7 @@ impl HttpPeer {
             return Ok(answer);
         }
         let text = self.body(answer, MAX_REFUSAL).await.unwrap_or_default();
-        Err(refused(status, String::from_utf8_lossy(&text).into_owned()))
+        Err(refused(status, reason(&text)))
     }
 
     /// The body, if it is not longer than this.
@@ -183,6 +185,17 @@ impl HttpPeer {
         };
         failure(code, format!("the runtime `{}` {what}", self.id))
     }
+}
+
+/// What a runtime says of a request: a text, or the text in `{"message"}` or `{"error"}`.
+fn reason(text: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Said {
+        #[serde(default, alias = "error")]
+        message: Option<String>,
+    }
+    let said = serde_json::from_slice::<Said>(text).ok().and_then(|said| said.message);
+    said.unwrap_or_else(|| String::from_utf8_lossy(text).into_owned())
 }
 
 fn refused(status: reqwest::StatusCode, message: String) -> ErrorData {

@@ -17,11 +17,22 @@ const MAX_TRACE_ID: usize = 64;
 /// No id of a request is longer than what is sent back.
 const MAX_ID: usize = 256;
 
-/// The request that is meant. Ids are sent as text and may come back as numbers.
+/// The request that is meant. Ids are sent as text and may come back as numbers, whose
+/// fraction is nothing then.
 pub(crate) fn request_of(id: Option<&RawValue>) -> Option<u128> {
     let text = id?.get();
-    let digits = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    digits.parse().ok()
+    if text.contains('\\') {
+        return serde_json::from_str::<String>(text).ok()?.parse().ok();
+    }
+    if let Some(text) = text.strip_prefix('"') {
+        return text.strip_suffix('"')?.parse().ok();
+    }
+    match text.split_once('.') {
+        Some((digits, fraction)) if fraction.bytes().all(|digit| digit == b'0') => {
+            digits.parse().ok()
+        }
+        _ => text.parse().ok(),
+    }
 }
 
 /// The id of a runtime's request as it is sent back: text or number, else `null`.
@@ -80,4 +91,30 @@ pub(crate) fn outcome(
         result: answer.result.map(|result| frame.slice_ref(result.get().as_bytes())),
         trace_id: run.mailbox.trace_id().or(told),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(id: &str, expected: Option<u128>) {
+        let id: &RawValue = serde_json::from_str(id).expect("this is JSON");
+        assert_eq!(request_of(Some(id)), expected, "{id}");
+    }
+
+    #[test]
+    fn an_id_is_known_as_a_text_and_as_a_number() {
+        let most = u128::MAX;
+        check("\"7\"", Some(7));
+        check("7", Some(7));
+        check("7.0", Some(7));
+        check("\"\\u0037\"", Some(7));
+        check(&format!("\"{most}\""), Some(most));
+        check(&most.to_string(), Some(most));
+        check(&format!("{most}.00"), Some(most));
+        for id in ["null", "7.5", "\"7.0\"", "-7", "\"\"", "{}", "\"x\"", "\"\\n\""] {
+            check(id, None);
+        }
+    }
 }

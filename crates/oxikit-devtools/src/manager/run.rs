@@ -38,6 +38,8 @@ pub(crate) struct Run {
     pub(crate) mailbox: Mailbox,
     pub(crate) link: Link,
     takes_input: AtomicBool,
+    /// Its runtime was asked to stop it.
+    is_cancelled: AtomicBool,
     traces: Arc<Traces>,
 }
 
@@ -107,6 +109,7 @@ impl Run {
             mailbox: Mailbox::default(),
             link,
             takes_input: AtomicBool::new(takes_input),
+            is_cancelled: AtomicBool::new(false),
             traces: traces.clone(),
         })
     }
@@ -117,6 +120,15 @@ impl Run {
         if !self.mailbox.is_abandoned() && self.mailbox.set_trace_id(trace_id.clone()) {
             self.traces.add(trace_id, self);
         }
+    }
+
+    /// Its runtime is about to be asked to stop it.
+    pub(crate) fn set_cancelled(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
     }
 
     /// Ends it; the first end counts.

@@ -184,6 +184,9 @@ impl Runtimes {
             Some(run) if self.is_silent(target.id()) => return Ok(cancel_without_runtime(&run)),
             run => run,
         };
+        if let Some(run) = &run {
+            run.set_cancelled();
+        }
         match (target.cancel(trace_id, &self.0.options).await, run) {
             (Err(error), Some(run)) if is_out_of_reach(&error) => Ok(cancel_without_runtime(&run)),
             (answer, _) => answer,

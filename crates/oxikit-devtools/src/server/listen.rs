@@ -23,6 +23,7 @@ use tokio_util::task::TaskTracker;
 
 use super::gate::Gate;
 use super::{PortChoice, unread};
+use crate::telemetry::Connection;
 
 /// Time to send the headers of a request.
 const HEADER_TIME: Duration = Duration::from_secs(10);
@@ -127,9 +128,15 @@ impl Door {
         Self { patience: FROZEN_RUNTIME_TIME, ..Self::plain(router) }
     }
 
-    async fn enter(&self, peer: SocketAddr, mut request: Request<Incoming>) -> Response<Body> {
+    async fn enter(
+        &self,
+        peer: SocketAddr,
+        connection: Arc<Connection>,
+        mut request: Request<Incoming>,
+    ) -> Response<Body> {
         let Some(gate) = &self.gate else {
             request.extensions_mut().insert(ConnectInfo(peer));
+            request.extensions_mut().insert(connection);
             return self.answer(request).await;
         };
         match gate.admit(peer.ip(), &mut request) {
@@ -185,10 +192,11 @@ pub(crate) async fn listen(
 async fn connection(stream: TcpStream, peer: SocketAddr, door: Door, closing: CancellationToken) {
     // A chunk is worth a packet: nothing waits for more to be sent.
     _ = stream.set_nodelay(true);
+    let of = Arc::new(Connection::new(peer, stream.local_addr().ok()));
     let io = TokioIo::new(FramingGuard::new(StallGuard::new(stream, door.patience)));
     let service = service_fn(move |request| {
-        let door = door.clone();
-        async move { Ok::<_, Infallible>(door.enter(peer, request).await) }
+        let (door, of) = (door.clone(), of.clone());
+        async move { Ok::<_, Infallible>(door.enter(peer, of, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AppControl, DevServerOptions};
 use crate::manager::Runtimes;
+use crate::telemetry::OwnProcess;
 
 /// Runtimes that show spans while they run may send the last ones behind the answer.
 const LAST_SPANS: Duration = Duration::from_secs(2);
@@ -44,6 +45,15 @@ impl Shared {
                 tracing::debug!(%error, "the trace of a look at a session stays");
             }
         });
+    }
+
+    /// The application that was started, and the runtimes that have registered: they had
+    /// to know a token for that. A file of a runtime proves nothing.
+    pub(crate) fn own_processes(&self) -> Vec<OwnProcess> {
+        let app = self.app().and_then(|app| app.status().pid).map(OwnProcess::Application);
+        let runtimes = self.runtimes.list();
+        let registered = runtimes.iter().filter(|it| it.reflection_server_url.starts_with("ws"));
+        app.into_iter().chain(registered.map(|it| OwnProcess::Runtime(it.pid))).collect()
     }
 
     pub(crate) fn app(&self) -> Option<Arc<dyn AppControl>> {

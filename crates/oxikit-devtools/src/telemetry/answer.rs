@@ -49,15 +49,6 @@ impl Refused {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidArgument, message)
     }
 
-    /// As the official server would have said it: whatever is wrong is its own fault.
-    pub(super) fn official(mut self) -> Self {
-        if self.http == StatusCode::BAD_REQUEST {
-            self.http = StatusCode::INTERNAL_SERVER_ERROR;
-            self.code = Code::Internal;
-        }
-        self
-    }
-
     pub(super) fn into_protobuf(self) -> Response {
         let status = RpcStatus { code: self.code.grpc().into(), message: self.message };
         (self.http, [(CONTENT_TYPE, PROTOBUF)], status.encode_to_vec()).into_response()

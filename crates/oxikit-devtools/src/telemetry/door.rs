@@ -14,6 +14,7 @@ use oxikit_sql::TraceStore;
 
 use super::TelemetryOptions;
 use super::answer::Refused;
+use super::own_processes::Connection;
 use crate::manager::Token;
 use crate::manager::gate::{WrongTokens, check_sender};
 
@@ -42,6 +43,12 @@ impl Door {
         Ok(presented.map(check).transpose()?)
     }
 
+    /// Whether the sender is a process of ours, whatever it has sent.
+    async fn is_own(&self, parts: &Parts) -> bool {
+        let Some(connection) = parts.extensions.get::<Arc<Connection>>() else { return false };
+        self.options.own_processes.have(connection).await
+    }
+
     fn admit_unverified(&self, parts: &Parts) -> Result<(), Refused> {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         let is_remote = peer.is_some_and(|ConnectInfo(peer)| !peer.ip().is_loopback());
@@ -67,7 +74,8 @@ pub(super) async fn check_host_and_origin(request: Request, next: Next) -> Respo
 }
 
 /// Somebody who may send. Python's runtime loses the path of the URL it was given, and
-/// the token with it; what comes without is stored with a mark.
+/// the token with it; what comes without is stored with a mark, unless a process of ours
+/// has sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
     Verified,
@@ -80,6 +88,7 @@ impl FromRequestParts<Arc<Door>> for Sender {
     async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
         match door.check_token(parts).await? {
             Some(()) => Ok(Self::Verified),
+            None if door.is_own(parts).await => Ok(Self::Verified),
             None => door.admit_unverified(parts).map(|()| Self::Unverified),
         }
     }

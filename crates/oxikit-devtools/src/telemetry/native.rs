@@ -22,14 +22,14 @@ pub(super) async fn store(door: &Door, sender: Sender, json: &[u8]) -> Result<()
     let json = std::str::from_utf8(json).map_err(|_| Refused::invalid("the body is not UTF-8"))?;
     let json = if door.options.raw { Cow::Borrowed(json) } else { redact::text(json) };
     if !json.trim_ascii_start().starts_with('[') {
-        return store_one(door, sender, &json).await.map_err(Refused::official);
+        return store_one(door, sender, &json).await;
     }
-    let no_list = |error| Refused::invalid(format!("it is no list of traces: {error}")).official();
+    let no_list = |error| Refused::invalid(format!("it is no list of traces: {error}"));
     let Posts(posts) = serde_json::from_str(&json).map_err(no_list)?;
     // In their order: a span that begins and ends in one post has ended.
     for posts in posts.chunks(AT_ONCE) {
         let stored = posts.iter().map(|post| store_one(door, sender, post.get()));
-        try_join_all(stored).await.map_err(Refused::official)?;
+        try_join_all(stored).await?;
     }
     Ok(())
 }

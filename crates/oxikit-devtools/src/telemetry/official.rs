@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use oxikit_sql::{LogQuery, TraceError, TraceFilter, TraceQuery};
+use oxikit_sql::{LogQuery, TraceFilter, TraceQuery};
 use serde::Deserialize;
 
 use super::answer::{Refused, json_text};
@@ -41,8 +41,8 @@ pub(super) async fn list(
     let mut query = TraceQuery::default();
     query.limit = url.lenient("limit").unwrap_or(query.limit);
     query.after = url.owned("continuationToken");
-    query.filter = url.text("filter").map(TraceFilter::from_json).transpose().map_err(official)?;
-    tools::traces(&door.store, &query).await.map(json_text).map_err(official)
+    query.filter = url.text("filter").map(TraceFilter::from_json).transpose()?;
+    Ok(json_text(tools::traces(&door.store, &query).await?))
 }
 
 pub(super) async fn trace(
@@ -51,7 +51,7 @@ pub(super) async fn trace(
     Path(named): Path<Named>,
 ) -> Result<Response, Refused> {
     let id = named.trace_id()?;
-    let trace = door.store.get(id).await.map_err(official)?;
+    let trace = door.store.get(id).await?;
     Ok(json_text(trace.unwrap_or_default()))
 }
 
@@ -72,15 +72,14 @@ pub(super) async fn logs(
     let mut query = LogQuery::default();
     query.limit = url.lenient("limit").unwrap_or(query.limit);
     query.after = url.owned("continuationToken");
+    if named.id.is_some() {
+        named.trace_id()?;
+    }
     query.trace_id = named.id.or_else(|| url.owned("traceId"));
     query.span_id = named.span.or_else(|| url.owned("spanId"));
     query.min_severity = url.lenient("severityNumber");
     query.severity_text = url.owned("severityText");
-    tools::logs(&door.store, &query).await.map(json_text).map_err(official)
-}
-
-fn official(error: TraceError) -> Refused {
-    Refused::from(error).official()
+    Ok(json_text(tools::logs(&door.store, &query).await?))
 }
 
 impl Named {
@@ -88,8 +87,8 @@ impl Named {
     fn trace_id(&self) -> Result<&str, Refused> {
         let id = self.id.as_deref().unwrap_or_default();
         if id.contains(['/', '\\']) || id.contains("..") {
-            let message = format!("Invalid trace id: \"{id}\"");
-            return Err(Refused::invalid(message).official());
+            let message = format!("Invalid trace id: \"{id}\" has a slash or two dots in it");
+            return Err(Refused::invalid(message));
         }
         Ok(id)
     }

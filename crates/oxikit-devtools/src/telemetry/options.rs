@@ -1,5 +1,7 @@
 //! The settings of the telemetry port.
 
+use super::own_processes::OwnProcesses;
+
 /// What the telemetry port takes, and from whom.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -13,11 +15,19 @@ pub struct TelemetryOptions {
     pub max_body: usize,
     /// Posts without a token in a second; three times as many at once.
     pub unverified_per_second: u32,
+    /// Whose spans are taken as if they came with a token.
+    pub(super) own_processes: OwnProcesses,
 }
 
 impl Default for TelemetryOptions {
     fn default() -> Self {
-        Self { strict: false, raw: false, max_body: 16 << 20, unverified_per_second: 500 }
+        Self {
+            strict: false,
+            raw: false,
+            max_body: 16 << 20,
+            unverified_per_second: 500,
+            own_processes: OwnProcesses::default(),
+        }
     }
 }
 
@@ -25,6 +35,12 @@ impl TelemetryOptions {
     /// Whether posts without a token are refused.
     pub fn with_strict(mut self, strict: bool) -> Self {
         self.strict = strict;
+        self
+    }
+
+    /// Whose spans are taken as if they came with a token.
+    pub(crate) fn with_own_processes(mut self, own: OwnProcesses) -> Self {
+        self.own_processes = own;
         self
     }
 

@@ -1,5 +1,6 @@
 //! OTLP over HTTP: spans and log lines of programs that know nothing of Genkit.
 
+mod json;
 mod logs;
 mod spans;
 mod values;
@@ -110,7 +111,7 @@ impl Export {
             Form::Json if !post.bytes.trim_ascii_start().starts_with(b"{") => {
                 Err(refuse(&"it is no object"))
             }
-            Form::Json => serde_json::from_slice(&post.bytes).map_err(|error| refuse(&error)),
+            Form::Json => json::read(&post.bytes).map_err(|error| refuse(&error)),
             Form::Protobuf => from_protobuf(&post.bytes).map_err(|error| refuse(&error)),
         }
     }

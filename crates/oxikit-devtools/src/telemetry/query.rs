@@ -6,6 +6,7 @@ use std::str::FromStr;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use oxikit_core::Status;
+use oxikit_wire::number::integral;
 
 /// Names and values, in their order.
 #[derive(Debug, Default)]
@@ -33,8 +34,9 @@ impl UrlQuery {
     }
 
     /// The official tools take what can be read of a number, and nothing for the rest.
-    pub(super) fn lenient<T: FromStr>(&self, name: &str) -> Option<T> {
-        self.text(name)?.trim().parse().ok()
+    pub(super) fn lenient<T: TryFrom<i128>>(&self, name: &str) -> Option<T> {
+        let number = integral(self.text(name)?.trim().parse().ok()?)?;
+        T::try_from(number).ok()
     }
 
     /// All values of a name.

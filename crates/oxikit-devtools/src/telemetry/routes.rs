@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::extract::Request;
+use axum::http::{StatusCode, Uri};
 use axum::middleware;
 use axum::routing::{get, post};
 use oxikit_core::StatusCode as Code;
@@ -33,16 +34,44 @@ use crate::manager::Token;
 ///
 /// The posts are also taken without `/t/<token>`, from programs of this machine, unless
 /// [`strict`](TelemetryOptions::strict): such spans and lines have the attribute
-/// `oxikit:unverified` and never replace others. Pages are always refused.
+/// `oxikit:unverified` and never replace others. Those of the application that the tools
+/// have started, and of runtimes that have registered, count as if they came with the
+/// token, where the system tells whose a connection is (Linux). Pages are always refused.
 pub fn telemetry_routes(store: TraceStore, token: Token, options: TelemetryOptions) -> Router {
     let door = Arc::new(Door::new(store, token, options));
-    Router::new()
+    let routes = Router::new()
         .nest("/t/{token}", posts().merge(reads()))
         .merge(posts())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn(check_host_and_origin))
-        .with_state(door)
+        .with_state(door);
+    // Changed before the routes are looked up.
+    Router::new().fallback_service(routes).layer(middleware::map_request(merge_slashes))
+}
+
+/// A URL that ends with a slash, put before a path that begins with one, has two.
+async fn merge_slashes(mut request: Request) -> Request {
+    let uri = request.uri();
+    if !uri.path().contains("//") {
+        return request;
+    }
+    let mut path = String::with_capacity(uri.path().len());
+    for letter in uri.path().chars() {
+        if letter != '/' || !path.ends_with('/') {
+            path.push(letter);
+        }
+    }
+    if let Some(query) = uri.query() {
+        path.push('?');
+        path.push_str(query);
+    }
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = path.parse().ok();
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+    }
+    request
 }
 
 fn posts() -> Router<Arc<Door>> {

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use oxikit_sql::{LogQuery, TraceError, TraceFilter, TraceQuery, TraceStore};
+use oxikit_wire::number::optional_integer;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -25,6 +26,7 @@ pub(super) async fn logs(store: &TraceStore, query: &LogQuery) -> Result<String,
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ListInput {
+    #[serde(deserialize_with = "optional_integer")]
     limit: Option<usize>,
     continuation_token: Option<String>,
     filter: Option<Value>,
@@ -36,6 +38,7 @@ struct LogFilter {
     trace_id: Option<String>,
     span_id: Option<String>,
     severity_text: Option<String>,
+    #[serde(deserialize_with = "optional_integer")]
     severity_number: Option<i64>,
 }
 

@@ -8,6 +8,7 @@ mod evaluations;
 pub(crate) mod kit;
 mod recordings;
 mod runs;
+mod senders;
 mod sessions;
 mod trpc;
 mod trpc_evaluations;

@@ -3,6 +3,7 @@
 mod api;
 mod doors;
 mod follow;
+mod forms;
 mod kit;
 mod load;
 mod otlp;

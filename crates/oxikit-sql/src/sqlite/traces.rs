@@ -4,6 +4,7 @@ mod documents;
 mod feed;
 mod files;
 mod filter;
+mod ids;
 mod ingest;
 mod list;
 mod logs;
@@ -37,6 +38,7 @@ use feed::Feeds;
 pub use feed::{TraceEvent, TraceFeed};
 pub use files::Imported;
 pub use filter::{FilterValue, FilterValues, TraceFilter};
+use ids::stored_id;
 use ingest::Written;
 use list::Question;
 pub use logs::{LogPage, LogQuery};
@@ -220,7 +222,7 @@ impl TraceStore {
     /// Hears of the spans of one trace, which need not be there yet. To miss nothing,
     /// subscribe first and [`get`](Self::get) then.
     pub fn subscribe_trace(&self, trace_id: &str) -> TraceFeed {
-        self.0.feeds.subscribe(Some(trace_id))
+        self.0.feeds.subscribe(Some(&stored_id(trace_id)))
     }
 
     async fn look<T, F>(&self, what: &str, read: F) -> Result<T, TraceError>

@@ -178,6 +178,7 @@ struct ListSessions {
     /// Only those where a turn still runs, `active`, or none does, `completed`.
     status: Option<String>,
     /// At most so many, up to 200; 20 if nothing is said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     limit: Option<u32>,
     /// Go on behind the answer that said this.
     continuation_token: Option<String>,
@@ -207,6 +208,7 @@ struct GetSession {
     runtime_id: Option<String>,
     /// Cut each message, and the state, behind so many characters; 20000 if nothing is
     /// said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     max_length: Option<usize>,
 }
 

@@ -29,12 +29,15 @@ struct ListLogs {
     /// Only of this span.
     span_id: Option<String>,
     /// Only at least so severe: 5 is debug, 9 info, 13 a warning, 17 an error.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     min_severity: Option<u8>,
     /// At most so many; 50 if nothing is said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     limit: Option<u32>,
     /// Go on behind the answer that said this.
     continuation_token: Option<String>,
     /// Cut each member of a line behind so many characters; 1000 if nothing is said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     max_length: Option<usize>,
 }
 

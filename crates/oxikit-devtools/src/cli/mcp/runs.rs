@@ -125,6 +125,7 @@ struct RunFlow {
     /// Give up, and cancel the run, after so many seconds.
     timeout_seconds: Option<f64>,
     /// Cut a longer result behind so many characters; 20000 if nothing is said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     max_length: Option<usize>,
 }
 
@@ -150,6 +151,7 @@ struct RunAction {
     /// Give up, and cancel the run, after so many seconds.
     timeout_seconds: Option<f64>,
     /// Cut a longer result behind so many characters; 20000 if nothing is said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     max_length: Option<usize>,
 }
 

@@ -52,6 +52,7 @@ struct ListTraces {
     /// Only of this session of an agent.
     session_id: Option<String>,
     /// At most so many; 20 if nothing is said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     limit: Option<u32>,
     /// Go on behind the answer that said this.
     continuation_token: Option<String>,
@@ -107,8 +108,10 @@ struct GetTrace {
     span_id: Option<String>,
     /// Cut each input and output behind so many characters; 1000 if nothing is said,
     /// 20000 for one span.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     max_length: Option<usize>,
     /// At most so many spans; 100 if nothing is said.
+    #[serde(default, deserialize_with = "oxikit_wire::number::optional_integer")]
     max_spans: Option<usize>,
 }
 

@@ -89,6 +89,7 @@ impl HttpPeer {
                 return;
             }
         };
+        let end = end.map_err(|error| cancelled_instead(error, run));
         let is_unread = end.as_ref().is_err_and(|error| error.code == Some(8));
         run.end(end);
         if is_unread {
@@ -110,7 +111,11 @@ impl HttpPeer {
         while let Some(piece) = answer.chunk().await.map_err(|error| self.unreachable(&error))? {
             lines.push(&piece);
             while let Some(line) = lines.next() {
-                self.pass_on(run, line).await?;
+                // A line may end with a carriage return, too, and a blank one is no chunk.
+                let line = line.slice_ref(line.trim_ascii());
+                if !line.is_empty() {
+                    self.pass_on(run, line).await?;
+                }
             }
             if lines.pending() > self.options.max_message {
                 return Err(too_long());
@@ -156,6 +161,14 @@ fn last(text: &Bytes, run: &Run) -> End {
         Some(error) => Err(from_data(error)),
         None => outcome(text, raw, run),
     }
+}
+
+/// Python's runtime says nothing more of a run that was cancelled.
+fn cancelled_instead(error: ErrorData, run: &Run) -> ErrorData {
+    if run.is_cancelled() && error.code == Some(StatusCode::Unavailable.grpc()) {
+        return failure(StatusCode::Cancelled, "Action was cancelled");
+    }
+    error
 }
 
 async fn too_late(stop: &CancellationToken) {

@@ -64,8 +64,12 @@ impl Runtimes {
                     () = &mut closing => break,
                 }
             }
-            for known in discovery.known.values() {
+            for (path, known) in &discovery.known {
                 discovery.runtimes.unlist(known);
+                // Not every runtime removes its file when it is told to end.
+                if known.peer.as_ref().is_some_and(|(file, _)| !process::is_alive(file.pid)) {
+                    _ = tokio::fs::remove_file(path).await;
+                }
             }
         });
         Ok(())

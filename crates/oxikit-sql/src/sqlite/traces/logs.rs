@@ -7,6 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
 use super::super::writer::Txn;
+use super::ids::stored_id;
 use super::{Inner, TraceError, TraceStore};
 
 /// A page has so many lines at most, whatever was asked for.
@@ -101,7 +102,8 @@ impl NewLog {
         let json = serde_json::to_string(&log)
             .map_err(|error| TraceError::Post(format!("a log line: {error}")))?;
         let LogRecord { trace_id, span_id, severity_number, severity_text, .. } = log;
-        Ok(Self { trace: trace_id, span: span_id, severity: severity_number, severity_text, json })
+        let (trace, span) = (trace_id.as_deref().map(stored_id), span_id.as_deref().map(stored_id));
+        Ok(Self { trace, span, severity: severity_number, severity_text, json })
     }
 
     fn write(&self, txn: &Txn<'_>) -> Outcome<()> {
@@ -133,8 +135,8 @@ fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPa
             sql.push_str(&format!(" AND {column} ?{}", parameters.len()));
         }
     };
-    compare("trace =", query.trace_id.clone().map(Value::Text));
-    compare("span =", query.span_id.clone().map(Value::Text));
+    compare("trace =", query.trace_id.as_deref().map(stored_id).map(Value::Text));
+    compare("span =", query.span_id.as_deref().map(stored_id).map(Value::Text));
     compare("severity >=", query.min_severity.map(Value::Integer));
     compare("severity_text =", query.severity_text.clone().map(Value::Text));
     sql.push_str(" ORDER BY number DESC");

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use oxikit_wire::JsonObject;
 use oxikit_wire::trace::SpanData;
 use serde::{Deserialize, Deserializer};
 
+use super::ids::stored_id;
 use super::members::{Cut, Members, Name, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
 use super::{TraceError, TraceOptions};
@@ -71,9 +73,9 @@ struct SpanText<'a> {
     _span_id: Cow<'a, str>,
     #[serde(borrow, rename = "traceId")]
     _trace_id: Cow<'a, str>,
-    /// May be absent, but not `null`.
+    /// `Some(None)` if it is `null`, which is as good as absent.
     #[serde(borrow, default, deserialize_with = "present")]
-    parent_span_id: Option<Cow<'a, str>>,
+    parent_span_id: Option<Option<Cow<'a, str>>>,
     start_time: f64,
     end_time: f64,
     #[serde(borrow)]
@@ -95,11 +97,22 @@ struct LibraryText<'a> {
 
 #[derive(Deserialize)]
 struct StatusText {
+    #[serde(deserialize_with = "oxikit_wire::number::integer")]
     code: i64,
 }
 
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, str>>, D::Error> {
-    Name::deserialize(deserializer).map(|Name(name)| Some(name))
+fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<Cow<'de, str>>>, D::Error> {
+    let name = Option::<Name<'_>>::deserialize(deserializer)?;
+    Ok(Some(name.map(|Name(name)| name)))
+}
+
+/// The same span without the members that are `null`: nobody is sent one.
+fn without_nulls(json: &str) -> serde_json::Result<String> {
+    let mut members: JsonObject = serde_json::from_str(json)?;
+    members.retain(|_, value| !value.is_null());
+    serde_json::to_string(&members)
 }
 
 impl Post {
@@ -113,7 +126,7 @@ impl Post {
         };
         Ok(Self {
             spans: post.spans.0.into_iter().map(span).collect::<Result<_, _>>()?,
-            trace: post.trace_id,
+            trace: stored_id(&post.trace_id),
             name: post.display_name,
             start: post.start_time,
             end: post.end_time,
@@ -131,15 +144,12 @@ impl Post {
             let json = serde_json::to_string(&span)
                 .map_err(|error| TraceError::Post(format!("span `{}`: {error}", span.span_id)))?;
             let new = NewSpan::read(&span.span_id, &json, options)?;
-            match posts.iter_mut().rev().find(|post| post.trace == span.trace_id) {
+            let trace = stored_id(&span.trace_id);
+            match posts.iter_mut().rev().find(|post| post.trace == trace) {
                 Some(post) => post.spans.push(new),
-                None => posts.push(Self {
-                    trace: span.trace_id,
-                    name: None,
-                    start: None,
-                    end: None,
-                    spans: vec![new],
-                }),
+                None => {
+                    posts.push(Self { trace, name: None, start: None, end: None, spans: vec![new] })
+                }
             }
         }
         Ok(posts)
@@ -155,6 +165,11 @@ impl NewSpan {
         }
         let span: SpanText<'_> = serde_json::from_str(json)
             .map_err(|error| TraceError::Post(format!("span `{id}`: {error}")))?;
+        if span.parent_span_id == Some(None) {
+            let json = without_nulls(json)
+                .map_err(|error| TraceError::Post(format!("span `{id}`: {error}")))?;
+            return Self::read(id, &json, options);
+        }
         let attributes = &span.attributes;
         let (labels, session) = labels(attributes, span.parent_span_id.is_none());
         let text = |name| attributes.get(name).and_then(text_of);

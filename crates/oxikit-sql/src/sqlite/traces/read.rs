@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::super::failure::Outcome;
 use super::super::readers::at_once;
+use super::ids::stored_id;
 use super::ingest::{PLACE_BITS, usage_at};
 use super::query::{StoredSpan, TraceSummary};
 use super::torn::{span_text, text};
@@ -17,7 +18,7 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn summary(&self, trace_id: &str) -> Result<Option<TraceSummary>, TraceError> {
-        let id = trace_id.to_owned();
+        let id = stored_id(trace_id);
         self.look(trace_id, move |connection| list::summary(connection, &id)).await
     }
 
@@ -28,7 +29,7 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn get(&self, trace_id: &str) -> Result<Option<String>, TraceError> {
-        let id = trace_id.to_owned();
+        let id = stored_id(trace_id);
         self.look(trace_id, move |connection| trace(connection, &id)).await
     }
 
@@ -52,7 +53,7 @@ impl TraceStore {
         trace_id: &str,
         span_id: &str,
     ) -> Result<Option<StoredSpan>, TraceError> {
-        let (of_trace, id) = (trace_id.to_owned(), span_id.to_owned());
+        let (of_trace, id) = (stored_id(trace_id), span_id.to_owned());
         self.look(trace_id, move |connection| span(connection, &of_trace, &id)).await
     }
 
@@ -63,7 +64,7 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn spans(&self, trace_id: &str) -> Result<Vec<StoredSpan>, TraceError> {
-        let id = trace_id.to_owned();
+        let id = stored_id(trace_id);
         self.look(trace_id, move |connection| spans(connection, &id)).await
     }
 }

@@ -4,6 +4,7 @@ use rusqlite::OptionalExtension;
 
 use super::super::prune;
 use super::super::writer::Txn;
+use super::ids::stored_id;
 use super::{TraceError, TraceStore, upkeep};
 
 /// What a prune has removed.
@@ -23,7 +24,7 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn delete(&self, trace_id: &str) -> Result<bool, TraceError> {
-        let id = trace_id.to_owned();
+        let id = stored_id(trace_id);
         let delete = move |txn: &Txn<'_>| {
             let sql = "SELECT number FROM traces WHERE id = ?1";
             let number = txn.sql(sql)?.query_row([&id], |row| row.get(0)).optional()?;
