@@ -79,9 +79,12 @@ impl Connection {
     /// Serves it to its end.
     pub(crate) async fn serve(mut self) {
         let ending = self.exchange().await;
+        // From here on nobody can queue a request that is never written.
+        self.line_end.requests.close();
         // Before the goodbye, which may take its time: others wait for this.
         if let Some(peer) = self.peer.take() {
             tracing::info!(runtime_id = %peer.id, ?ending, "runtime disconnected");
+            peer.connection_ended(self.line.connection);
             self.runtimes.left(&peer, self.line.connection);
         }
         if self.unreadable > 0 {
@@ -168,10 +171,9 @@ impl Connection {
 
     fn obey(&mut self, order: Order) -> Option<Ending> {
         match order {
-            Order::Cancel(trace_id) => {
-                // Nobody waits for the answer, so it needs no entry.
+            Order::Cancel { request, trace_id } => {
                 let text = format!(
-                    r#"{{"jsonrpc":"2.0","id":"0","method":"cancelAction","params":{{"traceId":"{trace_id}"}}}}"#
+                    r#"{{"jsonrpc":"2.0","id":"{request}","method":"cancelAction","params":{{"traceId":"{trace_id}"}}}}"#
                 );
                 self.socket.send(Message::text(text));
             }

@@ -25,6 +25,17 @@ pub(crate) fn gone(id: &str) -> ErrorData {
     )
 }
 
+/// The connection ended before the runtime had said anything of a run.
+pub(crate) fn unconfirmed(id: &str) -> ErrorData {
+    failure(
+        StatusCode::Unavailable,
+        format!(
+            "the connection of the runtime `{id}` ended before it confirmed the run, which may \
+             have begun: see its traces before you start it again"
+        ),
+    )
+}
+
 /// An error as a runtime sent it. Every member may be missing or of another type:
 /// what can be read is kept.
 #[derive(Deserialize)]

@@ -29,6 +29,8 @@ struct State {
     bytes: usize,
     trace_id: Option<Arc<str>>,
     end: Option<End>,
+    /// Whether the runtime has said anything of the run.
+    has_begun: bool,
     has_ended: bool,
     is_abandoned: bool,
     reader: Option<Waker>,
@@ -40,6 +42,7 @@ impl Mailbox {
     /// will read is dropped.
     pub(crate) fn offer(&self, chunk: Bytes) -> Result<(), Bytes> {
         let mut state = self.state();
+        state.has_begun = true;
         if state.has_ended || state.is_abandoned {
             return Ok(());
         }
@@ -69,6 +72,7 @@ impl Mailbox {
             return false;
         }
         state.trace_id = Some(trace_id);
+        state.has_begun = true;
         wake(state, |state| &mut state.reader);
         true
     }
@@ -93,6 +97,11 @@ impl Mailbox {
         }
     }
 
+    /// Whether the runtime has said anything of the run: then it has read the request.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.state().has_begun
+    }
+
     /// Whether the end is there.
     pub(crate) fn has_ended(&self) -> bool {
         self.state().has_ended
@@ -109,6 +118,12 @@ impl Mailbox {
 
     pub(crate) fn is_abandoned(&self) -> bool {
         self.state().is_abandoned
+    }
+
+    /// Whether nobody waits for anything of it any more.
+    pub(crate) fn is_over(&self) -> bool {
+        let state = self.state();
+        state.is_abandoned || state.has_ended
     }
 
     /// The trace as soon as it is known; `None` once something else has come.

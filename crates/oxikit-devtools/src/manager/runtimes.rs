@@ -13,11 +13,12 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::JsonObject;
-use oxikit_wire::rpc::{ConfigureParams, ErrorData};
+use oxikit_wire::rpc::{ErrorData, RegisterResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use super::ManagerOptions;
 use super::failure::failure;
@@ -39,6 +40,8 @@ pub struct Runtimes(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    /// Tells runtimes that come back whether we are still the same manager.
+    id: String,
     options: ManagerOptions,
     state: Mutex<State>,
     traces: Arc<Traces>,
@@ -90,6 +93,7 @@ impl Runtimes {
             telemetry_url: options.telemetry_url.clone(),
         };
         Self(Arc::new(Inner {
+            id: Uuid::new_v4().simple().to_string(),
             seats: Arc::new(Semaphore::new(options.max_sockets)),
             unfinished: Unfinished::new(options.max_unfinished),
             options,
@@ -252,8 +256,11 @@ impl Runtimes {
     }
 
     /// What runtimes are told when they register.
-    pub(crate) fn configuration(&self) -> ConfigureParams {
-        self.state().configuration()
+    pub(crate) fn welcome(&self) -> RegisterResult {
+        RegisterResult {
+            telemetry_server_url: self.state().telemetry_url.clone(),
+            manager_id: Some(self.0.id.clone()),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a connection becomes a runtime.
 
-use oxikit_wire::rpc::{ConfigureParams, RegisterParams, RpcError, RpcMessage, rpc_code};
+use oxikit_wire::rpc::{RegisterParams, RegisterResult, RpcError, RpcMessage, rpc_code};
 use serde_json::value::RawValue;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
@@ -34,7 +34,7 @@ impl Connection {
 
     /// Gives the connection its id, unless its owner is alive. An error says why
     /// not.
-    async fn enter(&mut self, params: &RegisterParams) -> Result<ConfigureParams, String> {
+    async fn enter(&mut self, params: &RegisterParams) -> Result<RegisterResult, String> {
         if params.id.is_empty() || params.id.len() > 256 {
             return Err("the `id` of a runtime must have 1 to 256 bytes".to_owned());
         }
@@ -48,7 +48,7 @@ impl Connection {
             match self.runtimes.claim(params, &self.line) {
                 Claim::Granted(peer) => {
                     self.peer = Some(peer);
-                    return Ok(self.runtimes.configuration());
+                    return Ok(self.runtimes.welcome());
                 }
                 Claim::Taken(owner) => {
                     if owner.answers(self.runtimes.options().probe).await {
@@ -67,7 +67,7 @@ impl Connection {
     pub(super) fn reply(
         &mut self,
         id: Option<&RawValue>,
-        answer: Result<ConfigureParams, RpcError>,
+        answer: Result<RegisterResult, RpcError>,
     ) {
         let Some(id) = id.map(echoed) else { return };
         let (member, body) = match answer {

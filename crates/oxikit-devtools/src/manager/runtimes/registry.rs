@@ -31,7 +31,7 @@ impl Runtimes {
                     }
                     if entry.info.pid == info.pid && entry.info.name == info.name {
                         let peer = peer.clone();
-                        peer.set_line(Some(line.clone()));
+                        peer.come_back(line.clone());
                         (entry.info, entry.away_since) = (info, None);
                         self.publish(state);
                         return Claim::Granted(peer);
