@@ -7,6 +7,7 @@ mod doors;
 mod evaluations;
 pub(crate) mod kit;
 mod recordings;
+mod resume;
 mod runs;
 mod sessions;
 mod trpc;
