@@ -22,6 +22,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::Runtimes;
+use super::apart::apart;
 use super::failure::failure;
 use super::line::{Line, LineEnd, Order};
 use super::peer::Peer;
@@ -136,7 +137,7 @@ impl Connection {
         self.unreadable += std::mem::take(&mut batch.unreadable);
         while self.full.is_none() {
             let Some(message) = batch.messages.pop_front() else { return };
-            match self.dispatch(message) {
+            match apart(message.len(), || self.dispatch(message)) {
                 Next::Go => {}
                 Next::Wait(full) => self.full = Some(full),
                 Next::Register(message) => self.register(message).await,

@@ -19,6 +19,10 @@ pub struct ManagerOptions {
     pub max_pending: usize,
     /// The largest message of a runtime, and the longest line of a stream.
     pub max_message: usize,
+    /// How many actions a runtime may list; a longer list is not read at all.
+    pub max_actions: usize,
+    /// The largest list of actions.
+    pub max_list: usize,
     /// What all sockets together may hold of incomplete messages, beyond 64 KiB each;
     /// the one that grows beyond it is closed.
     pub max_unfinished: usize,
@@ -58,6 +62,8 @@ impl Default for ManagerOptions {
             max_sockets: 1024,
             max_pending: 256,
             max_message: 32 << 20,
+            max_actions: 10_000,
+            max_list: 16 << 20,
             max_unfinished: 40 << 20,
             message_time: Duration::from_secs(30),
             register_time: Duration::from_secs(30),

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::failure::{failure, gone, unconfirmed};
 use super::line::{Line, Order};
+use super::listing_share::Listing;
 use super::run::{Link, Run, RunHandle, Traces};
 use super::spec::RunSpec;
 
@@ -25,6 +26,7 @@ const FORGET_AFTER: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) id: String,
+    pub(crate) listing: Listing,
     max_pending: usize,
     pending: Mutex<HashMap<u128, Pending>>,
     /// Cancels that were not answered. They are sent again to a runtime that comes
@@ -56,7 +58,8 @@ struct Cancel {
 impl Peer {
     pub(crate) fn new(id: String, max_pending: usize, line: Line) -> Arc<Self> {
         let (pending, cancels, line) = (Mutex::default(), Mutex::default(), Some(line));
-        Arc::new(Self { id, max_pending, pending, cancels, line: Mutex::new(line) })
+        let (listing, line) = (Listing::default(), Mutex::new(line));
+        Arc::new(Self { id, listing, max_pending, pending, cancels, line })
     }
 
     /// The connection it is reached by, if there is one.

@@ -144,8 +144,9 @@ impl Runtimes {
         }
     }
 
-    /// The actions of a runtime, of the default one if none is named.
-    pub async fn list_actions(&self, runtime: Option<&str>) -> Result<ActionList, ErrorData> {
+    /// The actions of a runtime, of the default one if none is named. Who asks while
+    /// somebody else does gets the same list.
+    pub async fn list_actions(&self, runtime: Option<&str>) -> Result<Arc<ActionList>, ErrorData> {
         self.target(runtime)?.list_actions(&self.0.options).await
     }
 

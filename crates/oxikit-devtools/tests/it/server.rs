@@ -6,6 +6,7 @@ mod bridge;
 mod doors;
 mod evaluations;
 pub(crate) mod kit;
+mod large_lists;
 mod recordings;
 mod resume;
 mod runs;

@@ -9,6 +9,8 @@ use crate::manager::failure::refusal;
 use crate::manager::incoming::{echoed, object};
 use crate::manager::runtimes::Claim;
 
+/// No registration is longer: everybody is shown what it says.
+const MAX_REGISTRATION: usize = 16 << 10;
 /// What one connection may do wrong before the log says no more of it.
 const MAX_REFUSALS_LOGGED: u64 = 3;
 
@@ -17,6 +19,9 @@ impl Connection {
         let Ok(parsed) = object::<RpcMessage<'_>>(&message) else { return };
         let params = parsed.params.map_or("null", RawValue::get);
         let answer = match object::<RegisterParams>(params) {
+            _ if params.len() > MAX_REGISTRATION => {
+                Err(format!("a registration has at most {MAX_REGISTRATION} bytes"))
+            }
             Ok(params) => self.enter(&params).await,
             Err(error) => {
                 Err(format!("register needs an `id` as text and a `pid` as a number: {error}"))
