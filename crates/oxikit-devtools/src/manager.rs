@@ -12,6 +12,7 @@
 //! asked.
 
 mod apart;
+mod backlog;
 mod connection;
 mod failure;
 pub(crate) mod gate;

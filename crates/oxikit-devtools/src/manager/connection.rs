@@ -1,10 +1,11 @@
 //! One connection of a runtime: the only task that reads and writes its socket.
 //!
-//! When the reader of one run is slow and its queue is full, the socket is not read
-//! until there is room: so the runtime is slowed, and with it the other runs on this
-//! socket. A reader that takes nothing for [`ManagerOptions::reader_time`] loses its
-//! run, and the socket is read again. Writing, cancelling and pinging never wait
-//! for a reader.
+//! When the reader of one run is slow and its queue is full, the socket is not read for
+//! a moment: so the runtime is slowed, and with it the other runs on this socket. A
+//! reader that takes nothing in this moment is not waited for any more; its chunks go
+//! into what is left for such runs (`backlog`). It loses its run when that is full, or
+//! when it takes nothing for [`ManagerOptions::reader_time`]. Writing, cancelling and
+//! pinging never wait for a reader.
 //!
 //! [`ManagerOptions::reader_time`]: super::ManagerOptions::reader_time
 
@@ -14,17 +15,18 @@ mod registration;
 
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use oxikit_core::StatusCode;
 use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::Runtimes;
 use super::apart::apart;
-use super::failure::failure;
+use super::failure::unread;
 use super::line::{Line, LineEnd, Order};
+use super::mailbox::Offered;
 use super::peer::Peer;
 use super::run::Run;
 use super::socket::{Batch, Ending, Socket};
@@ -33,6 +35,13 @@ use pulse::Pulse;
 
 /// Requests that are written at once.
 const WRITTEN_AT_ONCE: usize = 32;
+/// So long a socket is not read for the sake of one slow reader: once, until that reader
+/// has taken something. Others hardly notice, and a fast runtime is slowed to the pace of
+/// a reader that goes on.
+const PAUSE: Duration = Duration::from_millis(50);
+/// And longer for a large chunk: a reader that goes on takes so many bytes in a
+/// microsecond.
+const READ_PER_MICRO: u64 = 20;
 
 /// A socket, and who is at its other end.
 pub(crate) struct Connection {
@@ -45,6 +54,8 @@ pub(crate) struct Connection {
     register_by: Instant,
     pulse: Pulse,
     full: Option<Full>,
+    /// Runs whose readers are not waited for, with their requests.
+    behind: Vec<(Arc<Run>, u128)>,
     unreadable: u64,
     refused: u64,
 }
@@ -62,7 +73,7 @@ impl Connection {
         let (line, line_end) = Line::new(runtimes.next_connection());
         let options = runtimes.options();
         let (pulse, register_by) = (Pulse::new(options), Instant::now() + options.register_time);
-        let (peer, full, unreadable, refused) = (None, None, 0, 0);
+        let (peer, full, behind, unreadable, refused) = (None, None, Vec::new(), 0, 0);
         Self {
             runtimes,
             socket,
@@ -72,6 +83,7 @@ impl Connection {
             register_by,
             pulse,
             full,
+            behind,
             unreadable,
             refused,
         }
@@ -148,8 +160,11 @@ impl Connection {
     /// There is room again.
     fn go_on(&mut self) {
         let Some(full) = self.full.take() else { return };
-        if let Err(chunk) = full.run.mailbox.offer(full.chunk.clone()) {
-            self.full = Some(Full { chunk, ..full });
+        let Full { run, request, chunk, until } = full;
+        match run.mailbox.offer(chunk) {
+            Offered::Taken => {}
+            Offered::Full(chunk) => self.full = Some(Full { run, request, chunk, until }),
+            Offered::Overflowed => self.give_up(&run, request),
         }
         // What was not read meanwhile is no sign that the runtime is gone.
         self.heard();
@@ -209,7 +224,10 @@ impl Connection {
     /// When there is something to be done without being asked.
     fn deadline(&self) -> Instant {
         let full = self.full.as_ref().map(|full| full.until);
+        let reader_time = self.runtimes.options().reader_time;
+        let behind = self.behind.iter().filter_map(|(run, _)| run.mailbox.behind_since());
         let others = [
+            behind.min().map(|since| since + reader_time),
             self.complete_by().filter(|_| full.is_none()),
             full,
             self.pulse.answer_by,
@@ -226,8 +244,9 @@ impl Connection {
     fn look_at_clock(&mut self) -> Option<Ending> {
         let now = Instant::now();
         if let Some(full) = self.full.take_if(|full| full.until <= now) {
-            self.give_up(full);
+            self.leave_behind(full);
         }
+        self.give_up_unread(now);
         if self.full.is_none() && self.complete_by().is_some_and(|at| at <= now) {
             return Some(ENDING_UNFINISHED);
         }
@@ -252,14 +271,36 @@ impl Connection {
         None
     }
 
-    /// The reader took nothing for too long.
-    fn give_up(&mut self, full: Full) {
-        if let Some(peer) = &self.peer {
-            let message = "the run was stopped: its chunks were not read fast enough";
-            let error = failure(StatusCode::ResourceExhausted, message);
-            peer.give_up(&full.run, full.request, error);
+    /// The reader took nothing while the socket waited for it: that is over.
+    fn leave_behind(&mut self, full: Full) {
+        let Full { run, request, chunk, .. } = full;
+        if !run.mailbox.fall_behind(chunk) {
+            self.give_up(&run, request);
+        } else if !self.behind.iter().any(|(known, _)| Arc::ptr_eq(known, &run)) {
+            self.behind.push((run, request));
         }
+        // What was not read meanwhile is no sign that the runtime is gone.
         self.heard();
+    }
+
+    /// Readers that took nothing for too long lose their runs.
+    fn give_up_unread(&mut self, now: Instant) {
+        let reader_time = self.runtimes.options().reader_time;
+        for (run, request) in std::mem::take(&mut self.behind) {
+            match run.mailbox.behind_since() {
+                None => {}
+                Some(since) if since + reader_time <= now => self.give_up(&run, request),
+                Some(_) => self.behind.push((run, request)),
+            }
+        }
+    }
+
+    /// The chunks of a run are not read.
+    fn give_up(&self, run: &Run, request: u128) {
+        if let Some(peer) = &self.peer {
+            peer.give_up(run, request, unread());
+        }
+        run.mailbox.drop_unread();
     }
 }
 

@@ -36,6 +36,12 @@ pub(crate) fn unconfirmed(id: &str) -> ErrorData {
     )
 }
 
+/// The chunks of a run were not read.
+pub(crate) fn unread() -> ErrorData {
+    let message = "the run was stopped: its chunks were not read fast enough";
+    failure(StatusCode::ResourceExhausted, message)
+}
+
 /// An error as a runtime sent it. Every member may be missing or of another type:
 /// what can be read is kept.
 #[derive(Deserialize)]

@@ -327,9 +327,10 @@ async fn silence_is_noticed_unasked_and_then_a_cancel_does_not_wait() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_read_slows_its_runtime_and_is_given_up() {
+async fn a_run_that_is_not_read_is_given_up_and_others_do_not_wait() {
+    // Far longer than this test waits for anything.
     let mut options = options();
-    options.reader_time = Duration::from_millis(500);
+    options.reader_time = Duration::from_secs(600);
     let manager = manager(options).await;
     let mut runtime = manager.runtime("a").await;
     let mut unread = manager.start(flow("big", json!(1)).streaming()).await;
@@ -340,25 +341,74 @@ async fn a_run_that_is_not_read_slows_its_runtime_and_is_given_up() {
     soon(unread.trace_id()).await;
     let script = tokio::spawn(async move {
         let big = "x".repeat(100_000);
-        for _ in 0..300 {
+        // It has 1 MiB of its own, and 8 MiB more.
+        for number in 0..200 {
             runtime.chunk(&asked, json!(big)).await;
+            runtime.chunk(&other_asked, json!(number)).await;
         }
-        runtime.chunk(&other_asked, json!("other")).await;
         let cancelled = runtime.asked("cancelAction").await;
         assert_eq!(cancelled.params, json!({"traceId": TRACE}));
         runtime
     });
-    // The other run waits, and goes on when the first is given up.
-    assert_eq!(next_chunk(&mut other).await, Some(json!("other")));
-    let mut taken = Vec::new();
-    while soon(unread.next_chunks(&mut taken)).await > 0 {}
-    let size: usize = taken.iter().map(bytes::Bytes::len).sum();
-    assert!((1..=1_200_000).contains(&size), "{size}");
+    for number in 0..200 {
+        assert_eq!(next_chunk(&mut other).await, Some(json!(number)));
+    }
     assert_eq!(end(unread).await.unwrap_err().0, 8);
     let runtime = soon(script).await.unwrap();
     assert_eq!(manager.runtimes.list().len(), 1);
     drop((runtime, other));
     manager.is_at_rest().await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_read_for_too_long_is_given_up_however_little_it_holds() {
+    let mut options = options();
+    options.reader_time = Duration::from_millis(300);
+    let manager = manager(options).await;
+    let mut runtime = manager.runtime("a").await;
+    let unread = manager.start(flow("big", json!(1)).streaming()).await;
+    let asked = runtime.asked("runAction").await;
+    runtime.state(&asked, TRACE).await;
+    for number in 0..300 {
+        runtime.chunk(&asked, json!(number)).await;
+    }
+    // It is cancelled without another chunk.
+    assert_eq!(runtime.asked("cancelAction").await.params, json!({"traceId": TRACE}));
+    assert_eq!(end(unread).await.unwrap_err().0, 8);
+}
+
+#[tokio::test]
+async fn many_runs_that_are_not_read_hold_little_and_one_that_is_read_gets_all() {
+    let mut options = options();
+    options.reader_time = Duration::from_secs(600);
+    let manager = manager(options).await;
+    let mut runtime = manager.runtime("a").await;
+    let (mut unread, mut requests) = (Vec::new(), Vec::new());
+    for number in 0..20 {
+        unread.push(manager.start(flow("big", json!(number)).streaming()).await);
+        requests.push(runtime.asked("runAction").await);
+    }
+    let mut read = manager.start(flow("read", json!(1)).streaming()).await;
+    let read_asked = runtime.asked("runAction").await;
+    let script = tokio::spawn(async move {
+        let big = "x".repeat(500_000);
+        for number in 0..25 {
+            for asked in &requests {
+                runtime.chunk(asked, json!(big)).await;
+            }
+            runtime.chunk(&read_asked, json!(number)).await;
+        }
+        runtime.answer(&read_asked, json!({"result": "done"})).await;
+        runtime
+    });
+    for number in 0..25 {
+        assert_eq!(next_chunk(&mut read).await, Some(json!(number)));
+    }
+    assert_eq!(end(read).await, Ok(Some(json!("done"))));
+    for run in unread {
+        assert_eq!(end(run).await.unwrap_err().0, 8);
+    }
+    drop(soon(script).await.unwrap());
 }
 
 #[tokio::test]
