@@ -24,11 +24,12 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::Runtimes;
 use super::apart::apart;
-use super::failure::unread;
+use super::failure::{silent, unread};
 use super::line::{Line, LineEnd, Order};
 use super::mailbox::Offered;
 use super::peer::Peer;
 use super::run::Run;
+use super::runtimes::Process;
 use super::socket::{Batch, Ending, Socket};
 use dispatch::Next;
 use pulse::Pulse;
@@ -50,6 +51,8 @@ pub(crate) struct Connection {
     line: Line,
     line_end: LineEnd,
     peer: Option<Arc<Peer>>,
+    /// The process of the runtime.
+    process: Option<Process>,
     /// By when somebody must have registered.
     register_by: Instant,
     pulse: Pulse,
@@ -80,6 +83,7 @@ impl Connection {
             line,
             line_end,
             peer,
+            process: None,
             register_by,
             pulse,
             full,
@@ -180,8 +184,16 @@ impl Connection {
             let Ok(request) = self.line_end.requests.try_recv() else { break };
             self.socket.send(Message::text(request));
         }
-        if self.pulse.asks_for_life(self.runtimes.options()) {
-            self.socket.send(Message::Ping(Bytes::new()));
+        if self.pulse.asked(self.runtimes.options()) {
+            self.ping();
+        }
+    }
+
+    /// Asks for a sign of life. From here on it shows whether the runtime does anything.
+    fn ping(&mut self) {
+        self.socket.send(Message::Ping(Bytes::new()));
+        if let Some(process) = &mut self.process {
+            process.look();
         }
     }
 
@@ -230,10 +242,47 @@ impl Connection {
             behind.min().map(|since| since + reader_time),
             self.complete_by().filter(|_| full.is_none()),
             full,
-            self.pulse.answer_by,
+            Some(self.pulse.deadline()),
             self.peer.is_none().then_some(self.register_by),
         ];
         others.into_iter().flatten().fold(self.pulse.next_ping, Instant::min)
+    }
+
+    /// Looks whether the runtime is there, as long as runs wait for it.
+    fn look_at_runtime(&mut self, now: Instant) -> Option<Ending> {
+        self.pulse.look_at = None;
+        let (Some(peer), Some(process)) = (&self.peer, &self.process) else { return None };
+        if !peer.has_runs() {
+            return None;
+        }
+        if process.has_ended() {
+            return Some(ENDING_DEAD);
+        }
+        let options = self.runtimes.options();
+        let probe = options.probe;
+        self.pulse.look_at = Some(now + probe / 2);
+        if self.full.is_none() && peer.has_unconfirmed() && self.pulse.is_quiet(now, options) {
+            self.pulse.pinged(now, probe / 2);
+            self.ping();
+        }
+        None
+    }
+
+    /// The runtime was asked and has said nothing in time. That is shown. Callers whose
+    /// runs it has not even confirmed are told, unless it is at work: a program whose
+    /// only thread computes, as one of JavaScript may, answers nothing meanwhile and is
+    /// well all the same.
+    fn be_silent(&mut self, now: Instant) {
+        self.show_silence(true);
+        let (Some(peer), Some(process)) = (&self.peer, &self.process) else { return };
+        let options = self.runtimes.options();
+        let is_early = self.pulse.silence(now) + options.probe / 4 < options.sign_of_life;
+        if is_early || process.is_at_work() {
+            // It is asked again at the next look.
+            self.pulse.look_at.get_or_insert(now + options.probe / 2);
+            return;
+        }
+        peer.fail_unconfirmed(self.line.connection, &silent(&peer.id));
     }
 
     /// By when the message that has begun must be complete.
@@ -253,17 +302,23 @@ impl Connection {
         if self.peer.is_none() && self.register_by <= now {
             return Some(ENDING_NOBODY);
         }
+        let options = self.runtimes.options();
         // What was not read is no sign of silence.
-        if self.pulse.is_overdue(now) && self.full.is_none() {
-            self.show_silence(true);
+        if self.pulse.is_overdue(now, options) && self.full.is_none() {
+            self.be_silent(now);
+        }
+        if self.pulse.look_at.is_some_and(|at| at <= now)
+            && let Some(ending) = self.look_at_runtime(now)
+        {
+            return Some(ending);
         }
         if self.pulse.next_ping <= now {
             let options = self.runtimes.options();
             if self.full.is_none() && self.pulse.is_gone(now, options) {
                 return Some(ENDING_GONE);
             }
-            self.pulse.pinged(now, options);
-            self.socket.send(Message::Ping(Bytes::new()));
+            self.pulse.pinged_as_usual(now, options);
+            self.ping();
             if let Some(peer) = &self.peer {
                 peer.sweep();
             }
@@ -306,6 +361,8 @@ impl Connection {
 
 const ENDING_GONE: Ending =
     Ending::SentAway { code: CloseCode::Away, reason: "no answer to pings" };
+const ENDING_DEAD: Ending =
+    Ending::SentAway { code: CloseCode::Away, reason: "the process of the runtime has ended" };
 const ENDING_UNFINISHED: Ending =
     Ending::SentAway { code: CloseCode::Protocol, reason: "the message was not completed" };
 const ENDING_NOBODY: Ending =

@@ -36,6 +36,17 @@ pub(crate) fn unconfirmed(id: &str) -> ErrorData {
     )
 }
 
+/// The runtime says nothing at all.
+pub(crate) fn silent(id: &str) -> ErrorData {
+    failure(
+        StatusCode::Unavailable,
+        format!(
+            "the runtime `{id}` does not answer, and its process does nothing: see whether it is \
+             stopped or waits for something, or start it again"
+        ),
+    )
+}
+
 /// The chunks of a run were not read.
 pub(crate) fn unread() -> ErrorData {
     let message = "the run was stopped: its chunks were not read fast enough";

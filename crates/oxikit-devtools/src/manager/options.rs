@@ -37,6 +37,9 @@ pub struct ManagerOptions {
     /// How soon the owner of an id must answer when somebody else wants it, and a
     /// runtime a call before it is shown as silent.
     pub probe: Duration,
+    /// A run is told to its caller as `UNAVAILABLE` if its runtime, asked for it, gives
+    /// no sign of life for so long and is not at work with something else.
+    pub sign_of_life: Duration,
     /// How long the runs of a runtime outlive its connection, for it to come back.
     pub reconnect_grace: Duration,
     /// How long a runtime has to answer anything but a run.
@@ -70,6 +73,7 @@ impl Default for ManagerOptions {
             ping: Duration::from_secs(15),
             no_pong: Duration::from_secs(30),
             probe: Duration::from_secs(1),
+            sign_of_life: Duration::from_secs(1),
             reconnect_grace: Duration::from_millis(800),
             call_time: Duration::from_secs(10),
             cancel_time: Duration::from_secs(1),

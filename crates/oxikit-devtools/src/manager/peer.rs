@@ -196,6 +196,30 @@ impl Peer {
     /// To ask again could run them twice, so their callers are told; should the
     /// runtime come back and name the trace of one, it is cancelled.
     pub(crate) fn connection_ended(&self, connection: u64) {
+        self.fail_unconfirmed(connection, &unconfirmed(&self.id));
+    }
+
+    /// Whether a run waits for it.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.any_run(|_| true)
+    }
+
+    /// Whether a run waits of which it has said nothing.
+    pub(crate) fn has_unconfirmed(&self) -> bool {
+        self.any_run(|run| !run.mailbox.has_begun())
+    }
+
+    fn any_run(&self, is_so: impl Fn(&Run) -> bool) -> bool {
+        let is_meant = |pending: &Pending| match pending {
+            Pending::Run { run, abandoned: None, .. } => is_so(run),
+            _ => false,
+        };
+        lock(&self.pending).values().any(is_meant)
+    }
+
+    /// Tells the callers of runs that were asked for over this connection and of which
+    /// nothing was heard.
+    pub(crate) fn fail_unconfirmed(&self, connection: u64, error: &ErrorData) {
         let mut unsure = Vec::new();
         for entry in lock(&self.pending).values_mut() {
             if let Pending::Run { run, connection: own, abandoned } = entry
@@ -207,7 +231,7 @@ impl Peer {
             }
         }
         for run in unsure {
-            run.end(Err(unconfirmed(&self.id)));
+            run.end(Err(error.clone()));
         }
     }
 

@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::ManagerOptions;
-use super::failure::failure;
+use super::failure::{failure, gone, silent};
 use super::line::Line;
 use super::listing::ActionList;
 use super::peer::Peer;
@@ -32,7 +32,7 @@ use super::target::Target;
 use super::unfinished::{Share, Unfinished};
 pub(crate) use discovery::STAND_IN;
 pub use info::{ManagerCounts, Preferred, RuntimeInfo};
-pub(crate) use process::is_alive;
+pub(crate) use process::{Process, is_alive};
 
 /// All runtimes of a project. Clones are the same.
 #[derive(Debug, Clone)]
@@ -172,7 +172,23 @@ impl Runtimes {
     /// Starts a run.
     pub async fn run(&self, spec: RunSpec) -> Result<RunHandle, ErrorData> {
         let target = self.target(spec.runtime.as_deref())?;
+        if let Target::Socket(peer) = &target {
+            self.wake(peer).await?;
+        }
         target.start(&spec, &self.0.traces).await
+    }
+
+    /// Asks a runtime that is shown as silent for a sign of life first: what it is not
+    /// sent, it cannot run when its caller has long been told.
+    async fn wake(&self, peer: &Peer) -> Result<(), ErrorData> {
+        let Some(pid) = self.silent_process(&peer.id) else { return Ok(()) };
+        let mut process = Process::of(pid);
+        process.look();
+        let line = peer.line().ok_or_else(|| gone(&peer.id))?;
+        if line.answers(self.0.options.sign_of_life).await || process.is_at_work() {
+            return Ok(());
+        }
+        Err(silent(&peer.id))
     }
 
     /// Cancels the run with this trace; answers what its runtime says.

@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use super::Connection;
 use crate::manager::failure::refusal;
 use crate::manager::incoming::{echoed, object};
-use crate::manager::runtimes::Claim;
+use crate::manager::runtimes::{Claim, Process};
 
 /// No registration is longer: everybody is shown what it says.
 const MAX_REGISTRATION: usize = 16 << 10;
@@ -52,6 +52,7 @@ impl Connection {
         loop {
             match self.runtimes.claim(params, &self.line) {
                 Claim::Granted(peer) => {
+                    self.process = Some(Process::of(params.pid));
                     self.peer = Some(peer);
                     return Ok(self.runtimes.welcome());
                 }

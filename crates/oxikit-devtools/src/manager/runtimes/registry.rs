@@ -111,7 +111,14 @@ impl Runtimes {
 
     /// Whether it was asked and says nothing.
     pub(super) fn is_silent(&self, id: &str) -> bool {
-        self.state().entries.get(id).is_some_and(|entry| entry.info.is_silent)
+        self.silent_process(id).is_some()
+    }
+
+    /// The process of a runtime that was asked and says nothing.
+    pub(super) fn silent_process(&self, id: &str) -> Option<u32> {
+        let state = self.state();
+        let info = &state.entries.get(id)?.info;
+        info.is_silent.then_some(info.pid)
     }
 
     /// Who is asked.

@@ -303,6 +303,99 @@ async fn a_silent_runtime_is_shown_as_such_and_is_gone_after_missed_pings() {
 }
 
 #[tokio::test]
+async fn a_run_on_a_mute_runtime_is_told_within_a_second() {
+    let mut options = options();
+    options.sign_of_life = Duration::from_secs(1);
+    let manager = manager(options).await;
+    // It has registered, and reads nothing more: no request and no ping.
+    let mut runtime = manager.runtime("a").await;
+    // The first one is sent, as nobody knows yet; the second is not.
+    for is_known in [false, true] {
+        assert_eq!(manager.runtimes.list()[0].is_silent, is_known);
+        let start = Instant::now();
+        let error = match manager.runtimes.run(flow("f", json!(1))).await {
+            Ok(run) => end(run).await.unwrap_err(),
+            Err(error) => told(error),
+        };
+        assert_eq!(error.0, 14, "{error:?}");
+        assert!(error.1.contains("does not answer"), "{error:?}");
+        assert!(start.elapsed() < Duration::from_millis(1900), "{:?}", start.elapsed());
+    }
+    assert_eq!(manager.runtimes.list().len(), 1, "it may wake up");
+    // It does: what it was sent is called off, and the next run is as ever.
+    let late = runtime.asked("runAction").await;
+    runtime.state(&late, TRACE).await;
+    assert_eq!(runtime.asked("cancelAction").await.params, json!({"traceId": TRACE}));
+    until(|| !manager.runtimes.list()[0].is_silent).await;
+    let run = manager.start(flow("f", json!(2))).await;
+    let asked = runtime.asked("runAction").await;
+    assert_eq!(asked.params["input"], 2, "the second was never sent");
+    runtime.answer(&asked, json!({"result": "awake"})).await;
+    assert_eq!(end(run).await, Ok(Some(json!("awake"))));
+    manager.is_at_rest().await;
+}
+
+/// A process of its own, for a scripted runtime to be taken for.
+struct Program(std::process::Child);
+
+impl Program {
+    fn start(script: &str) -> Self {
+        let mut command = std::process::Command::new("sh");
+        Self(command.args(["-c", script]).spawn().unwrap())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_runtime_that_is_at_work_has_its_time_and_a_stopped_one_has_not() {
+    for (script, is_told) in [("exec sleep 1000", true), ("while :; do :; done", false)] {
+        let mut options = options();
+        options.sign_of_life = Duration::from_secs(1);
+        let manager = manager(options).await;
+        let program = Program::start(script);
+        let mut runtime = manager.dial().await;
+        runtime.register("a", program.0.id()).await;
+        let run = manager.start(flow("f", json!(1))).await;
+        until(|| manager.runtimes.list()[0].is_silent).await;
+        if is_told {
+            assert_eq!(end(run).await.unwrap_err().0, 14);
+            continue;
+        }
+        // It is as if its only thread computed: it answers when it is done.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        let asked = runtime.asked("runAction").await;
+        runtime.answer(&asked, json!({"result": "done"})).await;
+        assert_eq!(end(run).await, Ok(Some(json!("done"))));
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn runs_of_a_process_that_has_ended_are_told_although_its_connection_is_open() {
+    let manager = manager(options()).await;
+    let mut program = Program::start("exec sleep 1000");
+    let mut runtime = manager.dial().await;
+    runtime.register("a", program.0.id()).await;
+    let mut run = manager.start(flow("f", json!(1))).await;
+    let asked = runtime.asked("runAction").await;
+    runtime.state(&asked, TRACE).await;
+    soon(run.trace_id()).await;
+    program.0.kill().unwrap();
+    program.0.wait().unwrap();
+    let start = Instant::now();
+    assert_eq!(end(run).await.unwrap_err().0, 14);
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    manager.is_at_rest().await;
+}
+
+#[tokio::test]
 async fn silence_is_noticed_unasked_and_then_a_cancel_does_not_wait() {
     let mut options = options();
     options.probe = Duration::from_millis(100);
