@@ -11,6 +11,7 @@ mod garbage;
 mod killed_runtime;
 mod killed_tools;
 mod large;
+mod left_callers;
 mod pinger;
 mod raw_socket;
 pub(crate) mod streamer;
@@ -60,6 +61,7 @@ const WAITING: [&[Trial]; 2] = [
     &[trial("F12", "killed-tools", |setting| Box::pin(killed_tools::run(setting)))],
     &[
         trial("F10", "frozen-runtime", |setting| Box::pin(frozen_runtime::run(setting))),
+        trial("F9", "left-callers", |setting| Box::pin(left_callers::run(setting))),
         trial("F11", "dead-app", |setting| Box::pin(dead_app::run(setting))),
         trial("F14", "torn", |setting| Box::pin(torn::run(setting))),
         trial("B2", "deep", |setting| Box::pin(deep::run(setting))),

@@ -11,6 +11,8 @@
 //! use is not given away, and answers count only from the connection that was
 //! asked.
 
+mod apart;
+mod backlog;
 mod connection;
 mod failure;
 pub(crate) mod gate;
@@ -18,6 +20,7 @@ mod http;
 mod incoming;
 mod line;
 mod listing;
+mod listing_share;
 mod mailbox;
 mod options;
 mod peer;
@@ -30,7 +33,8 @@ mod target;
 mod token;
 mod unfinished;
 
-pub use listing::{ActionList, SkippedAction};
+pub(crate) use apart::apart;
+pub use listing::{ActionList, ListedAction, SkippedAction};
 pub use options::ManagerOptions;
 pub use run::{RunHandle, RunOutcome};
 pub use runtimes::{ManagerCounts, Preferred, RuntimeInfo, Runtimes};

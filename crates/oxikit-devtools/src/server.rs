@@ -17,6 +17,7 @@ mod openapi;
 mod options;
 pub(crate) mod reply;
 mod request;
+mod resume;
 mod routes;
 mod runs;
 mod shared;

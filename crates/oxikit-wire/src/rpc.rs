@@ -177,7 +177,21 @@ pub struct RegisterParams {
     pub envs: Option<Vec<String>>,
 }
 
-/// `configure`, from the manager, and the answer to `register`.
+/// The answer to `register`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegisterResult {
+    /// Where spans and logs go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry_server_url: Option<String>,
+    /// Which manager answers: another id at each start of one. Managers of oxikit send
+    /// it, and a runtime of oxikit that comes back to the same id owes it the results
+    /// of its runs. Official managers do not send it, official runtimes ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manager_id: Option<String>,
+}
+
+/// `configure`, from the manager.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigureParams {

@@ -25,6 +25,12 @@ pub(super) struct Limits {
     /// How long a socket may be open without a runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     register_ms: Option<u64>,
+    /// How long the runs of a runtime outlive its connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reconnect_ms: Option<u64>,
+    /// How many actions a runtime may list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actions: Option<usize>,
 }
 
 impl Limits {
@@ -40,5 +46,7 @@ impl Limits {
         time(self.no_pong_ms, &mut options.no_pong);
         time(self.message_ms, &mut options.message_time);
         time(self.register_ms, &mut options.register_time);
+        time(self.reconnect_ms, &mut options.reconnect_grace);
+        options.max_actions = self.actions.unwrap_or(options.max_actions);
     }
 }

@@ -13,7 +13,7 @@ use super::case::Case;
 use super::eval_runs::{Metric, MetricInfo};
 use super::inference::Caller;
 
-const PREFIX: &str = "/evaluator/";
+pub(super) const EVALUATORS: &str = "/evaluator/";
 /// Cases are sent in parts of about so many bytes: a message has a limit.
 const MAX_PART: usize = 8 << 20;
 
@@ -53,7 +53,7 @@ pub(super) fn choose(
     actions: &BTreeMap<String, ActionDescriptor>,
     named: Option<&[String]>,
 ) -> Result<Vec<Evaluator>, Status> {
-    let all = || actions.iter().filter(|(key, _)| key.starts_with(PREFIX));
+    let all = || actions.iter().filter(|(key, _)| key.starts_with(EVALUATORS));
     let Some(named) = named else {
         let all: Vec<_> = all().map(|(key, action)| Evaluator::new(key, action)).collect();
         if all.is_empty() {
@@ -63,9 +63,10 @@ pub(super) fn choose(
         return Ok(all);
     };
     let find = |name: &String| {
-        let key = if name.starts_with(PREFIX) { name.clone() } else { format!("{PREFIX}{name}") };
+        let key =
+            if name.starts_with(EVALUATORS) { name.clone() } else { format!("{EVALUATORS}{name}") };
         let action = actions.get(&key).ok_or_else(|| {
-            let known: Vec<_> = all().map(|(key, _)| &key[PREFIX.len()..]).collect();
+            let known: Vec<_> = all().map(|(key, _)| &key[EVALUATORS.len()..]).collect();
             let message =
                 format!("there is no evaluator `{name}`; the runtime has: {}", known.join(", "));
             Status::not_found(message)

@@ -13,7 +13,7 @@ use super::case::Case;
 use super::datasets::Datasets;
 use super::eval_runs::{EvalRun, EvalRunKey, EvalRuns, Metric};
 use super::inference::{Caller, Inference};
-use super::judging::{Evaluator, Judging, choose};
+use super::judging::{EVALUATORS, Evaluator, Judging, choose};
 use super::request::{RunOptions, RunRequest};
 use super::summary::summarise;
 use super::target::Target;
@@ -87,12 +87,14 @@ impl Evaluations {
             return Err(Status::failed_precondition("there are no cases to evaluate"));
         }
         let runtime = self.runtime(runtime_id)?;
-        let actions = self.runtimes.list_actions(Some(&runtime)).await.map_err(status_of)?.actions;
-        if let Some(action) = action_ref.as_ref().filter(|action| !actions.contains_key(*action)) {
+        let list = self.runtimes.list_actions(Some(&runtime)).await.map_err(status_of)?;
+        let is_missing = |action: &&String| !list.actions.contains_key(*action);
+        if let Some(action) = action_ref.as_ref().filter(is_missing) {
             return Err(Status::not_found(format!("the runtime has no action `{action}`")));
         }
         let metric_refs = dataset.as_ref().map(|dataset| dataset.metric_refs.clone());
         let named = evaluators.or(metric_refs.filter(|refs| !refs.is_empty()));
+        let actions = list.read_all(EVALUATORS).map_err(status_of)?;
         let evaluators = choose(&actions, named.as_deref())?;
         let work = Work {
             evaluations: self,

@@ -32,9 +32,8 @@ pub(crate) async fn validate(
     let ValidateRequest { data_source, action_ref, runtime_id } = request;
     let is_inline = data_source.is_inline();
     let (_, cases) = data_source.read(&Datasets::new(store)).await?;
-    let mut actions =
-        runtimes.list_actions(runtime_id.as_deref()).await.map_err(status_of)?.actions;
-    let Some(action) = actions.remove(&action_ref) else {
+    let list = runtimes.list_actions(runtime_id.as_deref()).await.map_err(status_of)?;
+    let Some(action) = list.read(&action_ref).map_err(status_of)? else {
         return Err(Status::not_found(format!("the runtime has no action `{action_ref}`")));
     };
     let schema = action.input_schema.map(Schema::from_json).transpose()?;

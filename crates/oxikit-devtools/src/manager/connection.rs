@@ -1,10 +1,11 @@
 //! One connection of a runtime: the only task that reads and writes its socket.
 //!
-//! When the reader of one run is slow and its queue is full, the socket is not read
-//! until there is room: so the runtime is slowed, and with it the other runs on this
-//! socket. A reader that takes nothing for [`ManagerOptions::reader_time`] loses its
-//! run, and the socket is read again. Writing, cancelling and pinging never wait
-//! for a reader.
+//! When the reader of one run is slow and its queue is full, the socket is not read for
+//! a moment: so the runtime is slowed, and with it the other runs on this socket. A
+//! reader that takes nothing in this moment is not waited for any more; its chunks go
+//! into what is left for such runs (`backlog`). It loses its run when that is full, or
+//! when it takes nothing for [`ManagerOptions::reader_time`]. Writing, cancelling and
+//! pinging never wait for a reader.
 //!
 //! [`ManagerOptions::reader_time`]: super::ManagerOptions::reader_time
 
@@ -14,24 +15,34 @@ mod registration;
 
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use oxikit_core::StatusCode;
 use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::Runtimes;
-use super::failure::failure;
+use super::apart::apart;
+use super::failure::{silent, unread};
 use super::line::{Line, LineEnd, Order};
+use super::mailbox::Offered;
 use super::peer::Peer;
 use super::run::Run;
+use super::runtimes::Process;
 use super::socket::{Batch, Ending, Socket};
 use dispatch::Next;
 use pulse::Pulse;
 
 /// Requests that are written at once.
 const WRITTEN_AT_ONCE: usize = 32;
+/// So long a socket is not read for the sake of one slow reader: once, until that reader
+/// has taken something. Others hardly notice, and a fast runtime is slowed to the pace of
+/// a reader that goes on.
+const PAUSE: Duration = Duration::from_millis(50);
+/// And longer for a large chunk: a reader that goes on takes so many bytes in a
+/// microsecond.
+const READ_PER_MICRO: u64 = 20;
 
 /// A socket, and who is at its other end.
 pub(crate) struct Connection {
@@ -40,10 +51,14 @@ pub(crate) struct Connection {
     line: Line,
     line_end: LineEnd,
     peer: Option<Arc<Peer>>,
+    /// The process of the runtime.
+    process: Option<Process>,
     /// By when somebody must have registered.
     register_by: Instant,
     pulse: Pulse,
     full: Option<Full>,
+    /// Runs whose readers are not waited for, with their requests.
+    behind: Vec<(Arc<Run>, u128)>,
     unreadable: u64,
     refused: u64,
 }
@@ -61,16 +76,18 @@ impl Connection {
         let (line, line_end) = Line::new(runtimes.next_connection());
         let options = runtimes.options();
         let (pulse, register_by) = (Pulse::new(options), Instant::now() + options.register_time);
-        let (peer, full, unreadable, refused) = (None, None, 0, 0);
+        let (peer, full, behind, unreadable, refused) = (None, None, Vec::new(), 0, 0);
         Self {
             runtimes,
             socket,
             line,
             line_end,
             peer,
+            process: None,
             register_by,
             pulse,
             full,
+            behind,
             unreadable,
             refused,
         }
@@ -79,9 +96,12 @@ impl Connection {
     /// Serves it to its end.
     pub(crate) async fn serve(mut self) {
         let ending = self.exchange().await;
+        // From here on nobody can queue a request that is never written.
+        self.line_end.requests.close();
         // Before the goodbye, which may take its time: others wait for this.
         if let Some(peer) = self.peer.take() {
             tracing::info!(runtime_id = %peer.id, ?ending, "runtime disconnected");
+            peer.connection_ended(self.line.connection);
             self.runtimes.left(&peer, self.line.connection);
         }
         if self.unreadable > 0 {
@@ -133,7 +153,7 @@ impl Connection {
         self.unreadable += std::mem::take(&mut batch.unreadable);
         while self.full.is_none() {
             let Some(message) = batch.messages.pop_front() else { return };
-            match self.dispatch(message) {
+            match apart(message.len(), || self.dispatch(message)) {
                 Next::Go => {}
                 Next::Wait(full) => self.full = Some(full),
                 Next::Register(message) => self.register(message).await,
@@ -144,8 +164,11 @@ impl Connection {
     /// There is room again.
     fn go_on(&mut self) {
         let Some(full) = self.full.take() else { return };
-        if let Err(chunk) = full.run.mailbox.offer(full.chunk.clone()) {
-            self.full = Some(Full { chunk, ..full });
+        let Full { run, request, chunk, until } = full;
+        match run.mailbox.offer(chunk) {
+            Offered::Taken => {}
+            Offered::Full(chunk) => self.full = Some(Full { run, request, chunk, until }),
+            Offered::Overflowed => self.give_up(&run, request),
         }
         // What was not read meanwhile is no sign that the runtime is gone.
         self.heard();
@@ -161,17 +184,24 @@ impl Connection {
             let Ok(request) = self.line_end.requests.try_recv() else { break };
             self.socket.send(Message::text(request));
         }
-        if self.pulse.asks_for_life(self.runtimes.options()) {
-            self.socket.send(Message::Ping(Bytes::new()));
+        if self.pulse.asked(self.runtimes.options()) {
+            self.ping();
+        }
+    }
+
+    /// Asks for a sign of life. From here on it shows whether the runtime does anything.
+    fn ping(&mut self) {
+        self.socket.send(Message::Ping(Bytes::new()));
+        if let Some(process) = &mut self.process {
+            process.look();
         }
     }
 
     fn obey(&mut self, order: Order) -> Option<Ending> {
         match order {
-            Order::Cancel(trace_id) => {
-                // Nobody waits for the answer, so it needs no entry.
+            Order::Cancel { request, trace_id } => {
                 let text = format!(
-                    r#"{{"jsonrpc":"2.0","id":"0","method":"cancelAction","params":{{"traceId":"{trace_id}"}}}}"#
+                    r#"{{"jsonrpc":"2.0","id":"{request}","method":"cancelAction","params":{{"traceId":"{trace_id}"}}}}"#
                 );
                 self.socket.send(Message::text(text));
             }
@@ -206,13 +236,53 @@ impl Connection {
     /// When there is something to be done without being asked.
     fn deadline(&self) -> Instant {
         let full = self.full.as_ref().map(|full| full.until);
+        let reader_time = self.runtimes.options().reader_time;
+        let behind = self.behind.iter().filter_map(|(run, _)| run.mailbox.behind_since());
         let others = [
+            behind.min().map(|since| since + reader_time),
             self.complete_by().filter(|_| full.is_none()),
             full,
-            self.pulse.answer_by,
+            Some(self.pulse.deadline()),
             self.peer.is_none().then_some(self.register_by),
         ];
         others.into_iter().flatten().fold(self.pulse.next_ping, Instant::min)
+    }
+
+    /// Looks whether the runtime is there, as long as runs wait for it.
+    fn look_at_runtime(&mut self, now: Instant) -> Option<Ending> {
+        self.pulse.look_at = None;
+        let (Some(peer), Some(process)) = (&self.peer, &self.process) else { return None };
+        if !peer.has_runs() {
+            return None;
+        }
+        if process.has_ended() {
+            return Some(ENDING_DEAD);
+        }
+        let options = self.runtimes.options();
+        let probe = options.probe;
+        self.pulse.look_at = Some(now + probe / 2);
+        if self.full.is_none() && peer.has_unconfirmed() && self.pulse.is_quiet(now, options) {
+            self.pulse.pinged(now, probe / 2);
+            self.ping();
+        }
+        None
+    }
+
+    /// The runtime was asked and has said nothing in time. That is shown. Callers whose
+    /// runs it has not even confirmed are told, unless it is at work: a program whose
+    /// only thread computes, as one of JavaScript may, answers nothing meanwhile and is
+    /// well all the same.
+    fn be_silent(&mut self, now: Instant) {
+        self.show_silence(true);
+        let (Some(peer), Some(process)) = (&self.peer, &self.process) else { return };
+        let options = self.runtimes.options();
+        let is_early = self.pulse.silence(now) + options.probe / 4 < options.sign_of_life;
+        if is_early || process.is_at_work() {
+            // It is asked again at the next look.
+            self.pulse.look_at.get_or_insert(now + options.probe / 2);
+            return;
+        }
+        peer.fail_unconfirmed(self.line.connection, &silent(&peer.id));
     }
 
     /// By when the message that has begun must be complete.
@@ -223,25 +293,32 @@ impl Connection {
     fn look_at_clock(&mut self) -> Option<Ending> {
         let now = Instant::now();
         if let Some(full) = self.full.take_if(|full| full.until <= now) {
-            self.give_up(full);
+            self.leave_behind(full);
         }
+        self.give_up_unread(now);
         if self.full.is_none() && self.complete_by().is_some_and(|at| at <= now) {
             return Some(ENDING_UNFINISHED);
         }
         if self.peer.is_none() && self.register_by <= now {
             return Some(ENDING_NOBODY);
         }
+        let options = self.runtimes.options();
         // What was not read is no sign of silence.
-        if self.pulse.is_overdue(now) && self.full.is_none() {
-            self.show_silence(true);
+        if self.pulse.is_overdue(now, options) && self.full.is_none() {
+            self.be_silent(now);
+        }
+        if self.pulse.look_at.is_some_and(|at| at <= now)
+            && let Some(ending) = self.look_at_runtime(now)
+        {
+            return Some(ending);
         }
         if self.pulse.next_ping <= now {
             let options = self.runtimes.options();
             if self.full.is_none() && self.pulse.is_gone(now, options) {
                 return Some(ENDING_GONE);
             }
-            self.pulse.pinged(now, options);
-            self.socket.send(Message::Ping(Bytes::new()));
+            self.pulse.pinged_as_usual(now, options);
+            self.ping();
             if let Some(peer) = &self.peer {
                 peer.sweep();
             }
@@ -249,19 +326,43 @@ impl Connection {
         None
     }
 
-    /// The reader took nothing for too long.
-    fn give_up(&mut self, full: Full) {
-        if let Some(peer) = &self.peer {
-            let message = "the run was stopped: its chunks were not read fast enough";
-            let error = failure(StatusCode::ResourceExhausted, message);
-            peer.give_up(&full.run, full.request, error);
+    /// The reader took nothing while the socket waited for it: that is over.
+    fn leave_behind(&mut self, full: Full) {
+        let Full { run, request, chunk, .. } = full;
+        if !run.mailbox.fall_behind(chunk) {
+            self.give_up(&run, request);
+        } else if !self.behind.iter().any(|(known, _)| Arc::ptr_eq(known, &run)) {
+            self.behind.push((run, request));
         }
+        // What was not read meanwhile is no sign that the runtime is gone.
         self.heard();
+    }
+
+    /// Readers that took nothing for too long lose their runs.
+    fn give_up_unread(&mut self, now: Instant) {
+        let reader_time = self.runtimes.options().reader_time;
+        for (run, request) in std::mem::take(&mut self.behind) {
+            match run.mailbox.behind_since() {
+                None => {}
+                Some(since) if since + reader_time <= now => self.give_up(&run, request),
+                Some(_) => self.behind.push((run, request)),
+            }
+        }
+    }
+
+    /// The chunks of a run are not read.
+    fn give_up(&self, run: &Run, request: u128) {
+        if let Some(peer) = &self.peer {
+            peer.give_up(run, request, unread());
+        }
+        run.mailbox.drop_unread();
     }
 }
 
 const ENDING_GONE: Ending =
     Ending::SentAway { code: CloseCode::Away, reason: "no answer to pings" };
+const ENDING_DEAD: Ending =
+    Ending::SentAway { code: CloseCode::Away, reason: "the process of the runtime has ended" };
 const ENDING_UNFINISHED: Ending =
     Ending::SentAway { code: CloseCode::Protocol, reason: "the message was not completed" };
 const ENDING_NOBODY: Ending =

@@ -25,6 +25,34 @@ pub(crate) fn gone(id: &str) -> ErrorData {
     )
 }
 
+/// The connection ended before the runtime had said anything of a run.
+pub(crate) fn unconfirmed(id: &str) -> ErrorData {
+    failure(
+        StatusCode::Unavailable,
+        format!(
+            "the connection of the runtime `{id}` ended before it confirmed the run, which may \
+             have begun: see its traces before you start it again"
+        ),
+    )
+}
+
+/// The runtime says nothing at all.
+pub(crate) fn silent(id: &str) -> ErrorData {
+    failure(
+        StatusCode::Unavailable,
+        format!(
+            "the runtime `{id}` does not answer, and its process does nothing: see whether it is \
+             stopped or waits for something, or start it again"
+        ),
+    )
+}
+
+/// The chunks of a run were not read.
+pub(crate) fn unread() -> ErrorData {
+    let message = "the run was stopped: its chunks were not read fast enough";
+    failure(StatusCode::ResourceExhausted, message)
+}
+
 /// An error as a runtime sent it. Every member may be missing or of another type:
 /// what can be read is kept.
 #[derive(Deserialize)]

@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 use super::ManagerOptions;
 use super::failure::failure;
 use super::listing::{self, ActionList};
+use super::listing_share::Listing;
 
 /// How long a runtime may take to say that it is well.
 const HEALTH_TIME: Duration = Duration::from_secs(2);
@@ -34,6 +35,7 @@ const MAX_REFUSAL: usize = 8 << 10;
 #[derive(Debug)]
 pub(crate) struct HttpPeer {
     pub(crate) id: String,
+    pub(crate) listing: Listing,
     base: String,
     client: Client,
     options: ManagerOptions,
@@ -74,6 +76,7 @@ impl HttpPeer {
     ) -> Arc<Self> {
         Arc::new(Self {
             id: file.id.clone(),
+            listing: Listing::default(),
             base: file.reflection_server_url.trim_end_matches('/').to_owned(),
             client,
             options,
@@ -119,12 +122,12 @@ impl HttpPeer {
     }
 
     pub(crate) async fn list_actions(&self) -> Result<ActionList, ErrorData> {
-        listing::actions(&self.fetch(self.client.get(self.url("actions"))).await?)
+        listing::actions(&self.fetch(self.client.get(self.url("actions"))).await?, &self.options)
     }
 
     pub(crate) async fn list_values(&self, kind: &str) -> Result<JsonObject, ErrorData> {
         let asked = self.client.get(self.url(&format!("values?type={}", encoded(kind))));
-        listing::values(&self.fetch(asked).await?, false)
+        listing::values(&self.fetch(asked).await?, false, &self.options)
     }
 
     /// Cancels the run with this trace; what the runtime says.

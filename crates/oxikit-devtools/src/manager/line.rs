@@ -31,8 +31,8 @@ pub(crate) struct Ended;
 /// asks for another's life once, so the queue has a bound.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Cancel the run with this trace; nobody waits for the answer.
-    Cancel(Arc<str>),
+    /// Cancel the run with this trace, by a request with this id.
+    Cancel { request: u128, trace_id: Arc<str> },
     /// Ping the runtime, and tell when anything is heard of it.
     Probe(oneshot::Sender<()>),
     /// Tell the runtime its settings.

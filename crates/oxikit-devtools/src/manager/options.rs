@@ -19,6 +19,10 @@ pub struct ManagerOptions {
     pub max_pending: usize,
     /// The largest message of a runtime, and the longest line of a stream.
     pub max_message: usize,
+    /// How many actions a runtime may list; a longer list is not read at all.
+    pub max_actions: usize,
+    /// The largest list of actions.
+    pub max_list: usize,
     /// What all sockets together may hold of incomplete messages, beyond 64 KiB each;
     /// the one that grows beyond it is closed.
     pub max_unfinished: usize,
@@ -33,6 +37,9 @@ pub struct ManagerOptions {
     /// How soon the owner of an id must answer when somebody else wants it, and a
     /// runtime a call before it is shown as silent.
     pub probe: Duration,
+    /// A run is told to its caller as `UNAVAILABLE` if its runtime, asked for it, gives
+    /// no sign of life for so long and is not at work with something else.
+    pub sign_of_life: Duration,
     /// How long the runs of a runtime outlive its connection, for it to come back.
     pub reconnect_grace: Duration,
     /// How long a runtime has to answer anything but a run.
@@ -58,12 +65,15 @@ impl Default for ManagerOptions {
             max_sockets: 1024,
             max_pending: 256,
             max_message: 32 << 20,
+            max_actions: 10_000,
+            max_list: 16 << 20,
             max_unfinished: 40 << 20,
             message_time: Duration::from_secs(30),
             register_time: Duration::from_secs(30),
             ping: Duration::from_secs(15),
             no_pong: Duration::from_secs(30),
             probe: Duration::from_secs(1),
+            sign_of_life: Duration::from_secs(1),
             reconnect_grace: Duration::from_millis(800),
             call_time: Duration::from_secs(10),
             cancel_time: Duration::from_secs(1),

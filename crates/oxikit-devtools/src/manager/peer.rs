@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::failure::{failure, gone};
+use super::failure::{failure, gone, unconfirmed};
 use super::line::{Line, Order};
+use super::listing_share::Listing;
 use super::run::{Link, Run, RunHandle, Traces};
 use super::spec::RunSpec;
 
@@ -25,22 +26,40 @@ const FORGET_AFTER: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) id: String,
+    pub(crate) listing: Listing,
     max_pending: usize,
     pending: Mutex<HashMap<u128, Pending>>,
+    /// Cancels that were not answered. They are sent again to a runtime that comes
+    /// back: what was written to a connection that broke may not have been read.
+    cancels: Mutex<HashMap<u128, Cancel>>,
     line: Mutex<Option<Line>>,
 }
 
 /// What waits for an answer.
 #[derive(Debug)]
 enum Pending {
-    Run { run: Arc<Run>, abandoned: Option<Instant> },
+    Run {
+        run: Arc<Run>,
+        /// Over which it was asked for.
+        connection: u64,
+        /// Since when nobody waits for it, although its runtime may go on with it.
+        abandoned: Option<Instant>,
+    },
     Call(oneshot::Sender<Result<Bytes, ErrorData>>),
+}
+
+/// A cancel that was sent for a caller who has left.
+#[derive(Debug)]
+struct Cancel {
+    trace_id: Arc<str>,
+    since: Instant,
 }
 
 impl Peer {
     pub(crate) fn new(id: String, max_pending: usize, line: Line) -> Arc<Self> {
-        let line = Mutex::new(Some(line));
-        Arc::new(Self { id, max_pending, pending: Mutex::default(), line })
+        let (pending, cancels, line) = (Mutex::default(), Mutex::default(), Some(line));
+        let (listing, line) = (Listing::default(), Mutex::new(line));
+        Arc::new(Self { id, listing, max_pending, pending, cancels, line })
     }
 
     /// The connection it is reached by, if there is one.
@@ -69,7 +88,8 @@ impl Peer {
         text.push('}');
         let line = self.line().ok_or_else(|| gone(&self.id))?;
         let run = Run::new(Link::Socket { peer: self.clone(), request }, spec.stream_input, traces);
-        self.insert(request, Pending::Run { run: run.clone(), abandoned: None })?;
+        let connection = line.connection;
+        self.insert(request, Pending::Run { run: run.clone(), connection, abandoned: None })?;
         // From here on the run ends when the caller goes away.
         let handle = RunHandle::new(run);
         if line.request(text).await.is_err() {
@@ -147,9 +167,71 @@ impl Peer {
         }
     }
 
+    /// Cancels the run with this trace. Nobody waits for the answer, but it is asked
+    /// again if the connection ends before there is one.
     fn order_cancel(&self, trace_id: Arc<str>) {
+        let (request, since) = (new_id(), Instant::now());
+        let mut cancels = lock(&self.cancels);
+        // Beyond it a cancel is asked once.
+        if cancels.len() < self.max_pending {
+            cancels.insert(request, Cancel { trace_id: trace_id.clone(), since });
+        }
+        drop(cancels);
         if let Some(line) = self.line() {
-            line.order(Order::Cancel(trace_id));
+            line.order(Order::Cancel { request, trace_id });
+        }
+    }
+
+    /// It is back, over this connection.
+    pub(crate) fn come_back(&self, line: Line) {
+        self.set_line(Some(line));
+        let unanswered = std::mem::take(&mut *lock(&self.cancels));
+        for cancel in unanswered.into_values() {
+            self.order_cancel(cancel.trace_id);
+        }
+    }
+
+    /// A connection has ended. Of runs that were asked for over it, and of which
+    /// nothing was heard, it is not known whether the runtime has read the request.
+    /// To ask again could run them twice, so their callers are told; should the
+    /// runtime come back and name the trace of one, it is cancelled.
+    pub(crate) fn connection_ended(&self, connection: u64) {
+        self.fail_unconfirmed(connection, &unconfirmed(&self.id));
+    }
+
+    /// Whether a run waits for it.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.any_run(|_| true)
+    }
+
+    /// Whether a run waits of which it has said nothing.
+    pub(crate) fn has_unconfirmed(&self) -> bool {
+        self.any_run(|run| !run.mailbox.has_begun())
+    }
+
+    fn any_run(&self, is_so: impl Fn(&Run) -> bool) -> bool {
+        let is_meant = |pending: &Pending| match pending {
+            Pending::Run { run, abandoned: None, .. } => is_so(run),
+            _ => false,
+        };
+        lock(&self.pending).values().any(is_meant)
+    }
+
+    /// Tells the callers of runs that were asked for over this connection and of which
+    /// nothing was heard.
+    pub(crate) fn fail_unconfirmed(&self, connection: u64, error: &ErrorData) {
+        let mut unsure = Vec::new();
+        for entry in lock(&self.pending).values_mut() {
+            if let Pending::Run { run, connection: own, abandoned } = entry
+                && *own == connection
+                && !run.mailbox.has_begun()
+            {
+                abandoned.get_or_insert_with(Instant::now);
+                unsure.push(run.clone());
+            }
+        }
+        for run in unsure {
+            run.end(Err(error.clone()));
         }
     }
 
@@ -164,7 +246,11 @@ impl Peer {
     /// The trace of a run is known.
     pub(crate) fn run_started(&self, request: u128, trace_id: &str) {
         let Some(run) = self.run(request) else { return };
+        if run.mailbox.is_over() {
+            return self.abandon(request, Some(trace_id.into()));
+        }
         run.started(trace_id);
+        // Its caller may have left meanwhile, and did not know the trace.
         if run.mailbox.is_abandoned() {
             self.abandon(request, Some(trace_id.into()));
         }
@@ -172,7 +258,9 @@ impl Peer {
 
     /// A request was answered.
     pub(crate) fn answered(&self, request: u128, answer: Result<Answer<'_>, ErrorData>) -> bool {
-        let Some(pending) = lock(&self.pending).remove(&request) else { return false };
+        let Some(pending) = lock(&self.pending).remove(&request) else {
+            return lock(&self.cancels).remove(&request).is_some();
+        };
         match pending {
             Pending::Run { run, .. } => run.end(answer.and_then(|answer| answer.outcome(&run))),
             // The caller may have left in the meantime.
@@ -208,6 +296,7 @@ impl Peer {
             _ => true,
         };
         lock(&self.pending).retain(|_, pending| is_kept(pending));
+        lock(&self.cancels).retain(|_, cancel| cancel.since.elapsed() < FORGET_AFTER);
     }
 
     fn insert(&self, request: u128, entry: Pending) -> Result<(), ErrorData> {

@@ -10,6 +10,7 @@ use oxikit_core::StatusCode;
 use oxikit_wire::rpc::ErrorData;
 use tokio_util::sync::CancellationToken;
 
+use super::backlog::Backlog;
 use super::failure::failure;
 use super::http::HttpPeer;
 use super::mailbox::{End, Mailbox};
@@ -27,8 +28,9 @@ pub struct RunOutcome {
 
 /// A running action.
 ///
-/// The runtime is slowed when nobody reads: up to 256 chunks or 1 MiB wait here.
-/// Dropping the handle cancels the run.
+/// Up to 256 chunks or 1 MiB wait here. The runtime is slowed for a moment when there
+/// are more; then the run is not waited for any more, and ends with `RESOURCE_EXHAUSTED`
+/// if nothing is taken for 10 s or 8 MiB more have come. Dropping the handle cancels it.
 #[derive(Debug)]
 pub struct RunHandle(Arc<Run>);
 
@@ -54,7 +56,11 @@ pub(crate) enum Link {
 
 /// The runs that can be addressed by their traces.
 #[derive(Debug, Default)]
-pub(crate) struct Traces(Mutex<HashMap<Arc<str>, Arc<Run>>>);
+pub(crate) struct Traces {
+    runs: Mutex<HashMap<Arc<str>, Arc<Run>>>,
+    /// What all runs hold beyond their shares.
+    backlog: Arc<Backlog>,
+}
 
 impl RunHandle {
     pub(crate) fn new(run: Arc<Run>) -> Self {
@@ -106,7 +112,7 @@ impl Drop for RunHandle {
 impl Run {
     pub(crate) fn new(link: Link, takes_input: bool, traces: &Arc<Traces>) -> Arc<Self> {
         Arc::new(Self {
-            mailbox: Mailbox::default(),
+            mailbox: Mailbox::new(&traces.backlog),
             link,
             takes_input: AtomicBool::new(takes_input),
             is_cancelled: AtomicBool::new(false),
@@ -214,6 +220,6 @@ impl Traces {
     }
 
     fn runs(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Run>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

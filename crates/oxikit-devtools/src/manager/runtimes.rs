@@ -13,14 +13,15 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::JsonObject;
-use oxikit_wire::rpc::{ConfigureParams, ErrorData};
+use oxikit_wire::rpc::{ErrorData, RegisterResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use super::ManagerOptions;
-use super::failure::failure;
+use super::failure::{failure, gone, silent};
 use super::line::Line;
 use super::listing::ActionList;
 use super::peer::Peer;
@@ -31,7 +32,7 @@ use super::target::Target;
 use super::unfinished::{Share, Unfinished};
 pub(crate) use discovery::STAND_IN;
 pub use info::{ManagerCounts, Preferred, RuntimeInfo};
-pub(crate) use process::is_alive;
+pub(crate) use process::{Process, is_alive};
 
 /// All runtimes of a project. Clones are the same.
 #[derive(Debug, Clone)]
@@ -39,6 +40,8 @@ pub struct Runtimes(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    /// Tells runtimes that come back whether we are still the same manager.
+    id: String,
     options: ManagerOptions,
     state: Mutex<State>,
     traces: Arc<Traces>,
@@ -90,6 +93,7 @@ impl Runtimes {
             telemetry_url: options.telemetry_url.clone(),
         };
         Self(Arc::new(Inner {
+            id: Uuid::new_v4().simple().to_string(),
             seats: Arc::new(Semaphore::new(options.max_sockets)),
             unfinished: Unfinished::new(options.max_unfinished),
             options,
@@ -140,8 +144,9 @@ impl Runtimes {
         }
     }
 
-    /// The actions of a runtime, of the default one if none is named.
-    pub async fn list_actions(&self, runtime: Option<&str>) -> Result<ActionList, ErrorData> {
+    /// The actions of a runtime, of the default one if none is named. Who asks while
+    /// somebody else does gets the same list.
+    pub async fn list_actions(&self, runtime: Option<&str>) -> Result<Arc<ActionList>, ErrorData> {
         self.target(runtime)?.list_actions(&self.0.options).await
     }
 
@@ -167,7 +172,23 @@ impl Runtimes {
     /// Starts a run.
     pub async fn run(&self, spec: RunSpec) -> Result<RunHandle, ErrorData> {
         let target = self.target(spec.runtime.as_deref())?;
+        if let Target::Socket(peer) = &target {
+            self.wake(peer).await?;
+        }
         target.start(&spec, &self.0.traces).await
+    }
+
+    /// Asks a runtime that is shown as silent for a sign of life first: what it is not
+    /// sent, it cannot run when its caller has long been told.
+    async fn wake(&self, peer: &Peer) -> Result<(), ErrorData> {
+        let Some(pid) = self.silent_process(&peer.id) else { return Ok(()) };
+        let mut process = Process::of(pid);
+        process.look();
+        let line = peer.line().ok_or_else(|| gone(&peer.id))?;
+        if line.answers(self.0.options.sign_of_life).await || process.is_at_work() {
+            return Ok(());
+        }
+        Err(silent(&peer.id))
     }
 
     /// Cancels the run with this trace; answers what its runtime says.
@@ -255,8 +276,11 @@ impl Runtimes {
     }
 
     /// What runtimes are told when they register.
-    pub(crate) fn configuration(&self) -> ConfigureParams {
-        self.state().configuration()
+    pub(crate) fn welcome(&self) -> RegisterResult {
+        RegisterResult {
+            telemetry_server_url: self.state().telemetry_url.clone(),
+            manager_id: Some(self.0.id.clone()),
+        }
     }
 }
 

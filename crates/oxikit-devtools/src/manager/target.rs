@@ -68,12 +68,23 @@ impl Target {
     pub(crate) async fn list_actions(
         &self,
         options: &ManagerOptions,
-    ) -> Result<ActionList, ErrorData> {
+    ) -> Result<Arc<ActionList>, ErrorData> {
         match self {
             Self::Socket(peer) => {
-                listing::actions(&peer.call("listActions", None, options.call_time).await?)
+                let (peer, options) = (peer.clone(), options.clone());
+                let listing = peer.listing.clone();
+                listing
+                    .share(async move {
+                        let text = peer.call("listActions", None, options.call_time).await?;
+                        listing::actions(&text, &options)
+                    })
+                    .await
             }
-            Self::Http(peer) => peer.list_actions().await,
+            Self::Http(peer) => {
+                let peer = peer.clone();
+                let listing = peer.listing.clone();
+                listing.share(async move { peer.list_actions().await }).await
+            }
         }
     }
 
@@ -86,7 +97,7 @@ impl Target {
             Self::Socket(peer) => {
                 let params = write(&ListValuesParams { kind: kind.to_owned() });
                 let text = peer.call("listValues", Some(&params), options.call_time).await?;
-                listing::values(&text, true)
+                listing::values(&text, true, options)
             }
             Self::Http(peer) => peer.list_values(kind).await,
         }

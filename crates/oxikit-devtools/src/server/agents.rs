@@ -21,18 +21,23 @@ use serde_json::{Value, json};
 use super::reply::{Answer, Failure, json as answer};
 use super::request::{object, query};
 use super::shared::Shared;
-use crate::manager::{RunHandle, RunOutcome, RunSpec};
+use crate::manager::{RunHandle, RunOutcome, RunSpec, apart};
 pub(crate) use sessions::{abort, delete_session, fork, list_sessions, session};
 pub(crate) use turns::execute;
 
 /// What the keys of agents begin with.
 const AGENTS: &str = "/agent/";
+/// What an agent answers is read, not only passed on, up to this size: it is that of a
+/// snapshot, twice.
+const MAX_READ: usize = 16 << 20;
 
 /// `GET /api/agents[?runtime=]`.
 pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
     let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
-    let agents = list.actions.into_iter().filter(|(key, _)| key.starts_with(AGENTS));
-    let agents = agents.map(|(_, action)| (action.name.clone(), summary(action)));
+    let agents = list
+        .read_all(AGENTS)?
+        .into_iter()
+        .map(|(_, action)| (action.name.clone(), summary(action)));
     answer(&AgentList { agents: agents.collect() })
 }
 
@@ -76,8 +81,8 @@ impl Agent {
     async fn find(shared: Arc<Shared>, name: &str, uri: &Uri) -> Result<Self, Failure> {
         let runtime = query(uri, "runtime");
         let context = query(uri, "context").map(|text| object(text.as_bytes())).transpose()?;
-        let mut list = shared.runtimes.list_actions(runtime.as_deref()).await?;
-        let action = list.actions.remove(&format!("{AGENTS}{name}"));
+        let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
+        let action = list.read(&format!("{AGENTS}{name}"))?;
         let missing = || Status::not_found(format!("there is no agent `{name}`"));
         Ok(Self { shared, runtime, context, action: action.ok_or_else(missing)? })
     }
@@ -128,7 +133,18 @@ impl Agent {
 
 fn read<T: DeserializeOwned>(outcome: Result<RunOutcome, ErrorData>) -> Result<T, Status> {
     let result = outcome.map_err(told)?.result;
-    Ok(serde_json::from_slice(result.as_deref().unwrap_or(b"null"))?)
+    read_output(result.as_deref().unwrap_or(b"null"))
+}
+
+/// Reads what an agent answered.
+fn read_output<T: DeserializeOwned>(result: &[u8]) -> Result<T, Status> {
+    if result.len() > MAX_READ {
+        return Err(Status::resource_exhausted(format!(
+            "the agent answered with {} bytes, of which no more than {MAX_READ} are read",
+            result.len()
+        )));
+    }
+    Ok(apart(result.len(), || serde_json::from_slice(result))?)
 }
 
 fn summary(action: ActionDescriptor) -> AgentSummary {

@@ -14,6 +14,7 @@ use oxikit_serve::inside::{error, error_with};
 
 use super::api::{actions, apps, datasets, evaluations, info, runs, runtimes};
 use super::openapi;
+use super::resume::refuse_resume;
 use super::shared::Shared;
 use super::trpc::procedures;
 use super::{agents, bridge, official, trpc};
@@ -174,6 +175,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/{procedures}", any(trpc::call))
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
+        .layer(axum::middleware::from_fn(refuse_resume))
         .with_state(shared)
 }
 

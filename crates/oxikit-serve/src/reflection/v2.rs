@@ -5,6 +5,7 @@
 //! read and written at the same time (`connection`); each request is a task of its
 //! own (`requests`, `run`).
 
+mod asker;
 mod backoff;
 mod connection;
 mod dial;

@@ -1,5 +1,7 @@
 //! What a runtime says, handed to whom it is meant for.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::rpc::{RpcMessage, RuntimeMessage, rpc_code};
@@ -7,9 +9,10 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::{Connection, Full};
+use super::{Connection, Full, PAUSE, READ_PER_MICRO};
 use crate::manager::failure::{failure, from_rpc, refusal};
 use crate::manager::incoming::{object, request_of, trace_of};
+use crate::manager::mailbox::Offered;
 use crate::manager::peer::Answer;
 
 /// What is to be done with a message before the next one.
@@ -94,10 +97,15 @@ impl Connection {
         let Some(run) = peer.run(request) else { return Next::Go };
         let chunk = AsRef::<Bytes>::as_ref(message).slice_ref(chunk.get().as_bytes());
         match run.mailbox.offer(chunk) {
-            Ok(()) => Next::Go,
-            Err(chunk) => {
-                let until = Instant::now() + self.runtimes.options().reader_time;
+            Offered::Taken => Next::Go,
+            Offered::Full(chunk) => {
+                let pause = PAUSE + Duration::from_micros(chunk.len() as u64 / READ_PER_MICRO);
+                let until = Instant::now() + pause.min(self.runtimes.options().reader_time);
                 Next::Wait(Full { run, request, chunk, until })
+            }
+            Offered::Overflowed => {
+                self.give_up(&run, request);
+                Next::Go
             }
         }
     }

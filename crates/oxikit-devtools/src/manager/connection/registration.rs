@@ -1,14 +1,16 @@
 //! How a connection becomes a runtime.
 
-use oxikit_wire::rpc::{ConfigureParams, RegisterParams, RpcError, RpcMessage, rpc_code};
+use oxikit_wire::rpc::{RegisterParams, RegisterResult, RpcError, RpcMessage, rpc_code};
 use serde_json::value::RawValue;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use super::Connection;
 use crate::manager::failure::refusal;
 use crate::manager::incoming::{echoed, object};
-use crate::manager::runtimes::Claim;
+use crate::manager::runtimes::{Claim, Process};
 
+/// No registration is longer: everybody is shown what it says.
+const MAX_REGISTRATION: usize = 16 << 10;
 /// What one connection may do wrong before the log says no more of it.
 const MAX_REFUSALS_LOGGED: u64 = 3;
 
@@ -17,6 +19,9 @@ impl Connection {
         let Ok(parsed) = object::<RpcMessage<'_>>(&message) else { return };
         let params = parsed.params.map_or("null", RawValue::get);
         let answer = match object::<RegisterParams>(params) {
+            _ if params.len() > MAX_REGISTRATION => {
+                Err(format!("a registration has at most {MAX_REGISTRATION} bytes"))
+            }
             Ok(params) => self.enter(&params).await,
             Err(error) => {
                 Err(format!("register needs an `id` as text and a `pid` as a number: {error}"))
@@ -34,7 +39,7 @@ impl Connection {
 
     /// Gives the connection its id, unless its owner is alive. An error says why
     /// not.
-    async fn enter(&mut self, params: &RegisterParams) -> Result<ConfigureParams, String> {
+    async fn enter(&mut self, params: &RegisterParams) -> Result<RegisterResult, String> {
         if params.id.is_empty() || params.id.len() > 256 {
             return Err("the `id` of a runtime must have 1 to 256 bytes".to_owned());
         }
@@ -47,8 +52,9 @@ impl Connection {
         loop {
             match self.runtimes.claim(params, &self.line) {
                 Claim::Granted(peer) => {
+                    self.process = Some(Process::of(params.pid));
                     self.peer = Some(peer);
-                    return Ok(self.runtimes.configuration());
+                    return Ok(self.runtimes.welcome());
                 }
                 Claim::Taken(owner) => {
                     if owner.answers(self.runtimes.options().probe).await {
@@ -67,7 +73,7 @@ impl Connection {
     pub(super) fn reply(
         &mut self,
         id: Option<&RawValue>,
-        answer: Result<ConfigureParams, RpcError>,
+        answer: Result<RegisterResult, RpcError>,
     ) {
         let Some(id) = id.map(echoed) else { return };
         let (member, body) = match answer {

@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::lines::Lines;
 use super::{HttpPeer, too_long};
-use crate::manager::failure::{failure, from_data, gone};
+use crate::manager::failure::{failure, from_data, gone, unread};
 use crate::manager::incoming::{is_trace_id, object, outcome};
-use crate::manager::mailbox::End;
+use crate::manager::mailbox::{End, Offered};
 use crate::manager::run::{Link, Run, RunHandle, Traces};
 use crate::manager::spec::RunSpec;
 
@@ -130,12 +130,12 @@ impl HttpPeer {
             return Err(failure(StatusCode::Internal, "the runtime sent a chunk that is no JSON"));
         }
         let mut chunk = line;
-        while let Err(back) = run.mailbox.offer(chunk) {
+        // The connection is this run's own: nobody else waits.
+        while let Offered::Full(back) = run.mailbox.offer(chunk) {
             chunk = back;
             let room = poll_fn(|cx| run.mailbox.poll_room(cx));
             if tokio::time::timeout(self.options.reader_time, room).await.is_err() {
-                let message = "the run was stopped: its chunks were not read fast enough";
-                return Err(failure(StatusCode::ResourceExhausted, message));
+                return Err(unread());
             }
         }
         Ok(())

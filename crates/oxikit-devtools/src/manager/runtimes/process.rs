@@ -25,6 +25,64 @@ fn parent_of(pid: u32) -> Option<u32> {
     rest.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// A process that a runtime says it is, watched from outside.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pid: u32,
+    /// Whether it was seen alive: one in a container has another number here.
+    is_known: bool,
+    /// The processor time it had used when it was looked at.
+    used: Option<u64>,
+}
+
+/// A process that has used so many ticks of the kernel, of a hundredth of a second,
+/// between two looks was at work.
+const WORKED: u64 = 5;
+
+impl Process {
+    pub(crate) fn of(pid: u32) -> Self {
+        Self { pid, is_known: is_alive(pid), used: None }
+    }
+
+    /// Whether it was there and is not any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        let is_zombie = || usage(self.pid).is_some_and(|usage| usage.state == 'Z');
+        self.is_known && (!is_alive(self.pid) || is_zombie())
+    }
+
+    /// Looks how much it has done so far.
+    pub(crate) fn look(&mut self) {
+        self.used = usage(self.pid).map(|usage| usage.ticks);
+    }
+
+    /// Whether it computes, or has since the last look, or waits for a disk or for a
+    /// processor. Where the system does not tell, it counts as at work.
+    pub(crate) fn is_at_work(&self) -> bool {
+        if !cfg!(target_os = "linux") {
+            return true;
+        }
+        let Some(usage) = usage(self.pid) else { return false };
+        let worked = self.used.is_some_and(|before| usage.ticks >= before + WORKED);
+        worked || matches!(usage.state, 'R' | 'D')
+    }
+}
+
+/// What Linux tells of a process.
+struct Usage {
+    state: char,
+    /// User and system time of all its threads.
+    ticks: u64,
+}
+
+fn usage(pid: u32) -> Option<Usage> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold anything.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let ticks = |place: usize| fields.get(place)?.parse::<u64>().ok();
+    Some(Usage { state: fields.first()?.chars().next()?, ticks: ticks(11)? + ticks(12)? })
+}
+
 /// Whether a process lives and is ours. One of another user is not.
 #[cfg(unix)]
 pub(crate) fn is_alive(pid: u32) -> bool {

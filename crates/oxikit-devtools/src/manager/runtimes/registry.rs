@@ -31,7 +31,7 @@ impl Runtimes {
                     }
                     if entry.info.pid == info.pid && entry.info.name == info.name {
                         let peer = peer.clone();
-                        peer.set_line(Some(line.clone()));
+                        peer.come_back(line.clone());
                         (entry.info, entry.away_since) = (info, None);
                         self.publish(state);
                         return Claim::Granted(peer);
@@ -111,7 +111,14 @@ impl Runtimes {
 
     /// Whether it was asked and says nothing.
     pub(super) fn is_silent(&self, id: &str) -> bool {
-        self.state().entries.get(id).is_some_and(|entry| entry.info.is_silent)
+        self.silent_process(id).is_some()
+    }
+
+    /// The process of a runtime that was asked and says nothing.
+    pub(super) fn silent_process(&self, id: &str) -> Option<u32> {
+        let state = self.state();
+        let info = &state.entries.get(id)?.info;
+        info.is_silent.then_some(info.pid)
     }
 
     /// Who is asked.

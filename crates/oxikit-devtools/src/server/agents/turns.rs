@@ -17,7 +17,7 @@ use oxikit_wire::{
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Agent, told};
+use super::{Agent, read_output, told};
 use crate::manager::RunHandle;
 use crate::server::reply::{Answer, json as answer};
 use crate::server::request::JsonText;
@@ -153,7 +153,7 @@ async fn telemetry(agent: &Agent, trace_id: Option<&str>) -> Telemetry {
 
 /// What came of a turn, with the whole state behind it.
 async fn result_of(agent: &Agent, output: Option<&[u8]>) -> Result<ExecuteResult, Status> {
-    let mut output: AgentOutput = serde_json::from_slice(output.unwrap_or(b"{}"))?;
+    let mut output: AgentOutput = read_output(output.unwrap_or(b"{}"))?;
     let state = match (output.state.take(), &output.snapshot_id) {
         (Some(state), _) => Some(state),
         (None, None) => Some(SessionState::default()),

@@ -1,12 +1,14 @@
 //! What runtimes offer, and their values.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use oxikit_core::Status;
-use serde_json::json;
+use serde::Serialize;
 
+use crate::manager::{ListedAction, SkippedAction};
 use crate::server::reply::{Answer, json as answer};
 use crate::server::request::query;
 use crate::server::shared::Shared;
@@ -14,9 +16,13 @@ use crate::server::shared::Shared;
 /// `GET /api/v1/actions[?runtime=]`.
 pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
     let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
-    let skipped = list.skipped.iter();
-    let skipped = skipped.map(|entry| json!({"key": entry.key, "reason": entry.reason}));
-    answer(&json!({"actions": list.actions, "skipped": skipped.collect::<Vec<_>>()}))
+    answer(&Listed { actions: &list.actions, skipped: &list.skipped })
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    actions: &'a BTreeMap<String, ListedAction>,
+    skipped: &'a [SkippedAction],
 }
 
 /// `GET /api/v1/actions/{*key}[?runtime=]`.
@@ -26,9 +32,8 @@ pub(crate) async fn get(
     uri: Uri,
 ) -> Answer {
     let key = format!("/{key}");
-    let mut list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
-    let action = list.actions.remove(&key);
-    answer(&action.ok_or_else(|| {
+    let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
+    answer(list.actions.get(&key).ok_or_else(|| {
         Status::not_found(format!("there is no action `{key}`; `GET /api/v1/actions` lists them"))
     })?)
 }

@@ -38,9 +38,12 @@ pub(crate) struct Asked {
 }
 
 pub(crate) fn options() -> ManagerOptions {
-    ManagerOptions::default()
+    let mut options = ManagerOptions::default()
         .with_telemetry_url("http://127.0.0.1:4033/t/secret")
-        .with_project_name("shop")
+        .with_project_name("shop");
+    // Scripted runtimes answer pings only while they wait for a message.
+    options.sign_of_life = Duration::from_secs(600);
+    options
 }
 
 pub(crate) async fn manager(options: ManagerOptions) -> Manager {

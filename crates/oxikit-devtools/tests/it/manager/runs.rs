@@ -303,6 +303,99 @@ async fn a_silent_runtime_is_shown_as_such_and_is_gone_after_missed_pings() {
 }
 
 #[tokio::test]
+async fn a_run_on_a_mute_runtime_is_told_within_a_second() {
+    let mut options = options();
+    options.sign_of_life = Duration::from_secs(1);
+    let manager = manager(options).await;
+    // It has registered, and reads nothing more: no request and no ping.
+    let mut runtime = manager.runtime("a").await;
+    // The first one is sent, as nobody knows yet; the second is not.
+    for is_known in [false, true] {
+        assert_eq!(manager.runtimes.list()[0].is_silent, is_known);
+        let start = Instant::now();
+        let error = match manager.runtimes.run(flow("f", json!(1))).await {
+            Ok(run) => end(run).await.unwrap_err(),
+            Err(error) => told(error),
+        };
+        assert_eq!(error.0, 14, "{error:?}");
+        assert!(error.1.contains("does not answer"), "{error:?}");
+        assert!(start.elapsed() < Duration::from_millis(1900), "{:?}", start.elapsed());
+    }
+    assert_eq!(manager.runtimes.list().len(), 1, "it may wake up");
+    // It does: what it was sent is called off, and the next run is as ever.
+    let late = runtime.asked("runAction").await;
+    runtime.state(&late, TRACE).await;
+    assert_eq!(runtime.asked("cancelAction").await.params, json!({"traceId": TRACE}));
+    until(|| !manager.runtimes.list()[0].is_silent).await;
+    let run = manager.start(flow("f", json!(2))).await;
+    let asked = runtime.asked("runAction").await;
+    assert_eq!(asked.params["input"], 2, "the second was never sent");
+    runtime.answer(&asked, json!({"result": "awake"})).await;
+    assert_eq!(end(run).await, Ok(Some(json!("awake"))));
+    manager.is_at_rest().await;
+}
+
+/// A process of its own, for a scripted runtime to be taken for.
+struct Program(std::process::Child);
+
+impl Program {
+    fn start(script: &str) -> Self {
+        let mut command = std::process::Command::new("sh");
+        Self(command.args(["-c", script]).spawn().unwrap())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_runtime_that_is_at_work_has_its_time_and_a_stopped_one_has_not() {
+    for (script, is_told) in [("exec sleep 1000", true), ("while :; do :; done", false)] {
+        let mut options = options();
+        options.sign_of_life = Duration::from_secs(1);
+        let manager = manager(options).await;
+        let program = Program::start(script);
+        let mut runtime = manager.dial().await;
+        runtime.register("a", program.0.id()).await;
+        let run = manager.start(flow("f", json!(1))).await;
+        until(|| manager.runtimes.list()[0].is_silent).await;
+        if is_told {
+            assert_eq!(end(run).await.unwrap_err().0, 14);
+            continue;
+        }
+        // It is as if its only thread computed: it answers when it is done.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        let asked = runtime.asked("runAction").await;
+        runtime.answer(&asked, json!({"result": "done"})).await;
+        assert_eq!(end(run).await, Ok(Some(json!("done"))));
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn runs_of_a_process_that_has_ended_are_told_although_its_connection_is_open() {
+    let manager = manager(options()).await;
+    let mut program = Program::start("exec sleep 1000");
+    let mut runtime = manager.dial().await;
+    runtime.register("a", program.0.id()).await;
+    let mut run = manager.start(flow("f", json!(1))).await;
+    let asked = runtime.asked("runAction").await;
+    runtime.state(&asked, TRACE).await;
+    soon(run.trace_id()).await;
+    program.0.kill().unwrap();
+    program.0.wait().unwrap();
+    let start = Instant::now();
+    assert_eq!(end(run).await.unwrap_err().0, 14);
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    manager.is_at_rest().await;
+}
+
+#[tokio::test]
 async fn silence_is_noticed_unasked_and_then_a_cancel_does_not_wait() {
     let mut options = options();
     options.probe = Duration::from_millis(100);
@@ -327,9 +420,10 @@ async fn silence_is_noticed_unasked_and_then_a_cancel_does_not_wait() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_read_slows_its_runtime_and_is_given_up() {
+async fn a_run_that_is_not_read_is_given_up_and_others_do_not_wait() {
+    // Far longer than this test waits for anything.
     let mut options = options();
-    options.reader_time = Duration::from_millis(500);
+    options.reader_time = Duration::from_secs(600);
     let manager = manager(options).await;
     let mut runtime = manager.runtime("a").await;
     let mut unread = manager.start(flow("big", json!(1)).streaming()).await;
@@ -340,25 +434,74 @@ async fn a_run_that_is_not_read_slows_its_runtime_and_is_given_up() {
     soon(unread.trace_id()).await;
     let script = tokio::spawn(async move {
         let big = "x".repeat(100_000);
-        for _ in 0..300 {
+        // It has 1 MiB of its own, and 8 MiB more.
+        for number in 0..200 {
             runtime.chunk(&asked, json!(big)).await;
+            runtime.chunk(&other_asked, json!(number)).await;
         }
-        runtime.chunk(&other_asked, json!("other")).await;
         let cancelled = runtime.asked("cancelAction").await;
         assert_eq!(cancelled.params, json!({"traceId": TRACE}));
         runtime
     });
-    // The other run waits, and goes on when the first is given up.
-    assert_eq!(next_chunk(&mut other).await, Some(json!("other")));
-    let mut taken = Vec::new();
-    while soon(unread.next_chunks(&mut taken)).await > 0 {}
-    let size: usize = taken.iter().map(bytes::Bytes::len).sum();
-    assert!((1..=1_200_000).contains(&size), "{size}");
+    for number in 0..200 {
+        assert_eq!(next_chunk(&mut other).await, Some(json!(number)));
+    }
     assert_eq!(end(unread).await.unwrap_err().0, 8);
     let runtime = soon(script).await.unwrap();
     assert_eq!(manager.runtimes.list().len(), 1);
     drop((runtime, other));
     manager.is_at_rest().await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_read_for_too_long_is_given_up_however_little_it_holds() {
+    let mut options = options();
+    options.reader_time = Duration::from_millis(300);
+    let manager = manager(options).await;
+    let mut runtime = manager.runtime("a").await;
+    let unread = manager.start(flow("big", json!(1)).streaming()).await;
+    let asked = runtime.asked("runAction").await;
+    runtime.state(&asked, TRACE).await;
+    for number in 0..300 {
+        runtime.chunk(&asked, json!(number)).await;
+    }
+    // It is cancelled without another chunk.
+    assert_eq!(runtime.asked("cancelAction").await.params, json!({"traceId": TRACE}));
+    assert_eq!(end(unread).await.unwrap_err().0, 8);
+}
+
+#[tokio::test]
+async fn many_runs_that_are_not_read_hold_little_and_one_that_is_read_gets_all() {
+    let mut options = options();
+    options.reader_time = Duration::from_secs(600);
+    let manager = manager(options).await;
+    let mut runtime = manager.runtime("a").await;
+    let (mut unread, mut requests) = (Vec::new(), Vec::new());
+    for number in 0..20 {
+        unread.push(manager.start(flow("big", json!(number)).streaming()).await);
+        requests.push(runtime.asked("runAction").await);
+    }
+    let mut read = manager.start(flow("read", json!(1)).streaming()).await;
+    let read_asked = runtime.asked("runAction").await;
+    let script = tokio::spawn(async move {
+        let big = "x".repeat(500_000);
+        for number in 0..25 {
+            for asked in &requests {
+                runtime.chunk(asked, json!(big)).await;
+            }
+            runtime.chunk(&read_asked, json!(number)).await;
+        }
+        runtime.answer(&read_asked, json!({"result": "done"})).await;
+        runtime
+    });
+    for number in 0..25 {
+        assert_eq!(next_chunk(&mut read).await, Some(json!(number)));
+    }
+    assert_eq!(end(read).await, Ok(Some(json!("done"))));
+    for run in unread {
+        assert_eq!(end(run).await.unwrap_err().0, 8);
+    }
+    drop(soon(script).await.unwrap());
 }
 
 #[tokio::test]

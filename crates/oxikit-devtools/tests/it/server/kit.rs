@@ -28,6 +28,7 @@ pub(crate) async fn kit_with(change: impl FnOnce(DevServerOptions) -> DevServerO
     let mut options = DevServerOptions::new(folder.path()).on_any_ports();
     // Scripted runtimes read nothing while others are at work, which may take minutes.
     options.manager.ping = Duration::from_secs(600);
+    options.manager.sign_of_life = Duration::from_secs(600);
     let options = change(options);
     let server = DevServer::start(options).await.unwrap();
     let client = Client::builder().no_proxy().build().unwrap();

@@ -174,7 +174,7 @@ async fn silence(pongs: &Notify) {
 /// A manager that asks for nothing gets what is left for it all the same.
 async fn release(outbox: &Outbox) -> Infallible {
     sleep(HOLD).await;
-    outbox.release();
+    outbox.release_unasked();
     std::future::pending().await
 }
 

@@ -56,9 +56,20 @@ struct State {
     unconfirmed_bytes: usize,
     /// The number of the last frame that was taken.
     taken: u64,
-    /// Whether it is not known yet that the manager is still the same.
-    is_held: bool,
+    /// Whether what is left for a former manager may be sent.
+    hold: Hold,
     writer: Option<Waker>,
+}
+
+/// Why nothing is sent for the time being.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    #[default]
+    Open,
+    /// It is not known yet whether the manager is still the same.
+    Unknown,
+    /// The manager has refused us: it drops what it is sent.
+    Refused,
 }
 
 impl Outbox {
@@ -123,7 +134,7 @@ impl Outbox {
     /// counts as unconfirmed.
     pub(super) fn take(&self) -> Option<Frame> {
         let mut state = self.lock();
-        if state.is_held {
+        if state.hold != Hold::Open {
             return None;
         }
         let (frame, room) = if let Some(frame) = state.again.pop_front() {
@@ -172,14 +183,29 @@ impl Outbox {
         for (_, frame) in unconfirmed.into_iter().rev() {
             state.again.push_front(frame);
         }
-        state.is_held = true;
+        state.hold = Hold::Unknown;
     }
 
     /// The manager is the one that all of this is for.
     pub(super) fn release(&self) {
         let mut state = self.lock();
-        state.is_held = false;
+        state.hold = Hold::Open;
         state.wake();
+    }
+
+    /// As [`release`](Self::release), for a manager that says nothing at all.
+    pub(super) fn release_unasked(&self) {
+        let mut state = self.lock();
+        if state.hold == Hold::Unknown {
+            state.hold = Hold::Open;
+            state.wake();
+        }
+    }
+
+    /// The manager has refused us. What is left is kept until it asks for something,
+    /// or for the next connection.
+    pub(super) fn hold(&self) {
+        self.lock().hold = Hold::Refused;
     }
 
     /// The manager is another one, or there will be none: what is left for the
@@ -225,7 +251,7 @@ impl State {
 
     fn is_ready(&self) -> bool {
         let has_some = !(self.again.is_empty() && self.quick.is_empty() && self.runs.is_empty());
-        has_some && !self.is_held
+        has_some && self.hold == Hold::Open
     }
 
     /// Keeps an answer that was taken until it is confirmed.

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use oxikit_core::{Payload, Status, StatusCode};
 use oxikit_wire::rpc::{
     CancelActionParams, CancelActionResult, ChunkParams, ConfigureParams, EndInputParams,
-    ListActionsResult, ListValuesParams, ListValuesResult, RpcError, RpcMessage, RunActionParams,
-    rpc_code,
+    ListActionsResult, ListValuesParams, ListValuesResult, RegisterResult, RpcError, RpcMessage,
+    RunActionParams, rpc_code,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -35,6 +35,8 @@ pub(super) struct Requests {
     register_id: RequestId,
     runs: Arc<Semaphore>,
     lists: Arc<Semaphore>,
+    /// Whether this manager has said who it is, or that it does not say so.
+    is_introduced: bool,
     /// Whether this manager has asked for something.
     has_asked: bool,
     ignored: Sparing,
@@ -58,6 +60,7 @@ impl Requests {
             register_id,
             runs: places(),
             lists: places(),
+            is_introduced: false,
             has_asked: false,
             ignored: Sparing::new(Duration::from_secs(1)),
         }
@@ -75,6 +78,9 @@ impl Requests {
         let id = message.id.and_then(|id| RequestId::new(id.get()));
         match (message.method.as_deref(), id) {
             (Some(method), Some(id)) => {
+                if !self.is_introduced {
+                    self.introduce(None);
+                }
                 let is_first = !std::mem::replace(&mut self.has_asked, true);
                 let epoch = self.session.meet(&id, self.connection, is_first);
                 let params = message.params;
@@ -228,13 +234,23 @@ impl Requests {
 
     /// The answer may be nothing, or an error of a manager that does not know all
     /// of our parameters: it works all the same.
-    fn registered(&self, answer: &RpcMessage<'_>) {
+    fn registered(&mut self, answer: &RpcMessage<'_>) {
         if let Some(error) = answer.error {
             tracing::warn!(error = error.get(), "the manager has refused our registration");
+            // It reads nothing of us, unless it asks all the same.
+            return self.session.outbox.hold();
         }
-        if let Some(result) = answer.result {
-            self.configure(result.get());
+        let result = answer.result.and_then(|result| serde_json::from_str(result.get()).ok());
+        let RegisterResult { telemetry_server_url, manager_id } = result.unwrap_or_default();
+        self.introduce(manager_id.as_deref());
+        if let Some(url) = telemetry_server_url {
+            self.session.set_telemetry_server(&url);
         }
+    }
+
+    fn introduce(&mut self, manager: Option<&str>) {
+        self.is_introduced = true;
+        self.session.introduce(manager);
     }
 
     fn configure(&self, params: &str) {

@@ -9,6 +9,7 @@ use oxikit_telemetry::GenkitExporter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::asker::Asker;
 use super::frames::RequestId;
 use super::inputs::InputQueue;
 use super::outbox::{Epoch, Outbox};
@@ -33,8 +34,7 @@ pub(super) struct Session {
 #[derive(Default)]
 struct Requests {
     running: HashMap<RequestId, Request>,
-    /// Official managers count their requests: this is how far they were.
-    highest: Option<u64>,
+    asker: Asker,
     /// Numbers the requests of all managers.
     last: u64,
 }
@@ -79,20 +79,33 @@ impl Session {
         self.tasks.spawn(async move { ending.run_until_cancelled_owned(work).await });
     }
 
-    /// A request has come over this connection. Answers which manager asks: a
-    /// restarted one begins to count again, and an old result must never answer
-    /// its request.
-    pub(super) fn meet(&self, id: &RequestId, connection: u64, is_first: bool) -> Epoch {
+    /// The manager of a new connection has said who it is, or `None` if it does not
+    /// say so, as official ones. What is left for it is sent, unless its first request
+    /// has to tell whether it is the one from before.
+    pub(super) fn introduce(&self, manager: Option<&str>) {
         let mut requests = self.requests();
-        let number = id.number();
-        let counts_anew =
-            is_first && number.zip(requests.highest).is_some_and(|(now, before)| now <= before);
-        let is_taken =
-            requests.running.get(id).is_some_and(|request| request.connection != connection);
-        if counts_anew || is_taken {
+        let is_other = requests.asker.introduce(manager);
+        if is_other {
             self.forget(&mut requests, "another manager has come");
         }
-        requests.highest = requests.highest.max(number);
+        drop(requests);
+        if is_other || manager.is_some() {
+            self.outbox.release();
+        }
+    }
+
+    /// A request has come over this connection. Answers which manager asks: an old
+    /// result must never answer the request of another one.
+    pub(super) fn meet(&self, id: &RequestId, connection: u64, is_first: bool) -> Epoch {
+        let mut requests = self.requests();
+        let counts_anew = requests.asker.asks(id, is_first);
+        // Nobody gives an id again that is not answered yet.
+        let is_taken = !requests.asker.is_named()
+            && requests.running.get(id).is_some_and(|request| request.connection != connection);
+        if counts_anew || is_taken {
+            self.forget(&mut requests, "another manager has come");
+            requests.asker.begin_with(id);
+        }
         drop(requests);
         if is_first {
             self.outbox.release();
@@ -102,12 +115,13 @@ impl Session {
 
     /// There has been no manager for so long that the next one is another.
     pub(super) fn give_up_manager(&self) {
-        self.forget(&mut self.requests(), "the manager has not come back");
+        let mut requests = self.requests();
+        self.forget(&mut requests, "the manager has not come back");
+        requests.asker = Asker::default();
     }
 
     fn forget(&self, requests: &mut Requests, reason: &'static str) {
         let running = std::mem::take(&mut requests.running).len();
-        requests.highest = None;
         let frames = self.outbox.forget();
         if running > 0 || frames > 0 {
             tracing::info!(running, frames, reason, "results for the former manager are dropped");

@@ -189,12 +189,23 @@ impl App {
         Manager { socket, pings: Vec::new() }
     }
 
-    /// The next connection, after its registration.
+    /// The next connection, after its registration with an official manager.
     pub(super) async fn meet(&mut self) -> Manager {
+        self.meet_with(json!({"result": {}})).await
+    }
+
+    /// The next connection, after its registration with a manager that says who it is.
+    pub(super) async fn meet_named(&mut self, name: &str) -> Manager {
+        self.meet_with(json!({"result": {"managerId": name}})).await
+    }
+
+    /// The next connection, whose registration is answered with this.
+    pub(super) async fn meet_with(&mut self, mut answer: Value) -> Manager {
         let mut manager = self.accept().await;
         let register = manager.recv().await;
         assert_eq!(register["method"], "register");
-        manager.send(json!({"jsonrpc": "2.0", "id": register["id"], "result": {}})).await;
+        (answer["jsonrpc"], answer["id"]) = (json!("2.0"), register["id"].clone());
+        manager.send(answer).await;
         manager
     }
 

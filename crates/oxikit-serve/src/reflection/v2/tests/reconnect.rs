@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::kit::{App, flow};
+use super::kit::{App, Manager, flow};
 
 /// Counts the lines of a log.
 #[derive(Clone, Default)]
@@ -151,6 +151,71 @@ async fn another_manager_gets_nothing_of_the_former() {
     let answer = manager.recv().await;
     assert_eq!((&answer["id"], &answer["result"]["result"]), (&json!("1"), &json!("new")));
     manager.hears_nothing_for(Duration::from_secs(5)).await;
+    app.end().await;
+}
+
+/// The next connection, to a manager of this name or to an official one, which asks
+/// something with this id.
+async fn meet_and_ask(app: &mut App, name: Option<&str>, id: &str) -> Manager {
+    let mut manager = match name {
+        Some(name) => app.meet_named(name).await,
+        None => app.meet().await,
+    };
+    manager.ask(id, "cancelAction", json!({"traceId": "0".repeat(32)})).await;
+    assert_eq!(manager.recv().await["error"]["code"], -32602);
+    manager
+}
+
+/// Who is there before a break and after it, with which id each begins, and whether the
+/// result of a run from before the break still comes.
+async fn check_owed(names: [Option<&str>; 2], run: &str, ids: [&str; 2], is_owed: bool) {
+    let mut app = App::start();
+    let mut manager = meet_and_ask(&mut app, names[0], ids[0]).await;
+    manager.run(run, "/flow/gated", json!("owed")).await;
+    manager.state_of(run).await;
+    // What was answered is confirmed, or it would come again.
+    manager.hears_nothing_for(Duration::from_secs(1)).await;
+    manager.vanish();
+    let mut manager = meet_and_ask(&mut app, names[1], ids[1]).await;
+    app.gate.add_permits(1);
+    if is_owed {
+        let answer = manager.recv().await;
+        assert_eq!((&answer["id"], &answer["result"]["result"]), (&json!(run), &json!("owed")));
+    }
+    manager.hears_nothing_for(Duration::from_secs(5)).await;
+    app.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_manager_gets_its_results_and_another_does_not() {
+    let (a, b) = (Some("a"), Some("b"));
+    // Our managers: cancels of old ones had the id 0, always.
+    check_owed([a, a], "x", ["0", "0"], true).await;
+    check_owed([a, a], "7", ["5", "1"], true).await;
+    check_owed([a, a], "7", ["5", "7"], true).await;
+    check_owed([a, b], "x", ["0", "1"], false).await;
+    check_owed([a, None], "7", ["6", "8"], false).await;
+    check_owed([None, a], "7", ["6", "8"], false).await;
+    // Official ones count, and others do what they like.
+    check_owed([None, None], "7", ["6", "8"], true).await;
+    check_owed([None, None], "7", ["6", "1"], false).await;
+    check_owed([None, None], "x", ["0", "0"], true).await;
+    check_owed([None, None], "340282366920938463463374607431768211455", ["0", "0"], true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_owed_to_a_manager_that_refuses_us_is_kept_for_the_next_time() {
+    let (mut app, mut manager) = App::registered().await;
+    manager.run("5", "/flow/gated", json!("owed")).await;
+    manager.state_of("5").await;
+    manager.vanish();
+    app.gate.add_permits(1);
+    let error = json!({"code": -32602, "message": "the id is in use"});
+    let mut manager = app.meet_with(json!({"error": error})).await;
+    manager.hears_nothing_for(Duration::from_secs(5)).await;
+    manager.vanish();
+    let mut manager = app.meet().await;
+    assert_eq!(manager.recv().await["result"]["result"], "owed");
     app.end().await;
 }
 
