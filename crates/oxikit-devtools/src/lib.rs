@@ -14,3 +14,5 @@ pub mod manager;
 mod project;
 pub mod server;
 pub mod telemetry;
+#[cfg(unix)]
+mod terminal;

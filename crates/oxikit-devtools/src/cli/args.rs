@@ -38,7 +38,7 @@ Exit codes:
 #[command(name = "oxikit", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct Cli {
     /// The folder of the project; else the nearest one from here upwards.
-    #[arg(long, global = true, value_name = "DIR", env = "OXIKIT_PROJECT")]
+    #[arg(long, global = true, value_name = "DIR", env = "OXIKIT_PROJECT", hide_env_values = true)]
     pub(super) project: Option<PathBuf>,
     /// Write JSON, one value a line, in a form that stays as it is.
     #[arg(long, global = true)]

@@ -1,7 +1,7 @@
 //! `oxikit flow`: runs flows, on one input or on many.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -13,6 +13,7 @@ use super::client::Client;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::run::{Call, Outcome, context_argument, key_of};
+use crate::terminal::{self, json_line};
 
 pub(super) async fn run(
     args: FlowArgs,
@@ -93,16 +94,14 @@ fn show_row(row: &BatchRow, output: &mut Output) -> Result<(), Failure> {
         }
         Outcome { result, .. } => {
             let result = result.as_deref().map(RawValue::get).unwrap_or_default();
-            output.line(format!("{} {result}", row.index))
+            output.line(format!("{} {}", row.index, json_line(result)))
         }
     }
 }
 
 /// For those who watch.
 fn progress(index: usize, count: usize) {
-    let mut stderr = io::stderr();
-    if stderr.is_terminal() && !io::stdout().is_terminal() {
-        // Nobody has to see it.
-        _ = write!(stderr, "\r{index} of {count} ");
+    if !terminal::is_out_terminal() {
+        terminal::write_progress(&format!("{index} of {count} "));
     }
 }

@@ -16,12 +16,13 @@ mod seat;
 mod toolbox;
 mod traces;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use super::Place;
 use super::failure::Failure;
 use super::start::Signals;
+use crate::terminal::{self, Text};
 use desk::Desk;
 use toolbox::Toolbox;
 
@@ -39,11 +40,8 @@ pub(super) async fn run(place: &Place) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     log_to_stderr();
     if io::stdin().is_terminal() {
-        // Nobody has to read it.
-        _ = writeln!(
-            io::stderr(),
-            "this is for coding agents: see `oxikit mcp --help`; Ctrl-D ends"
-        );
+        let text = "this is for coding agents: see `oxikit mcp --help`; Ctrl-D ends";
+        terminal::write_err(&Text::from(text).end());
     }
     let desk = Arc::new(Desk::new(place.clone()));
     let toolbox = Toolbox::new(desk.clone(), INSTRUCTIONS);
@@ -61,7 +59,7 @@ fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| terminal::LogWriter)
         .with_ansi(false)
         .log_internal_errors(false);
     // A second one is not started.

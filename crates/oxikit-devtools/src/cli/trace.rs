@@ -1,12 +1,11 @@
 //! `oxikit trace`: what has run.
 
-use owo_colors::OwoColorize;
 use serde_json::Value;
 
 use super::args::{TraceArgs, TraceCommand, TraceFilterArgs};
 use super::client::{Client, encoded};
 use super::failure::Failure;
-use super::output::{Output, ago, duration, table};
+use super::output::{Output, ago, duration};
 use super::trace_tree;
 
 pub(super) async fn run(
@@ -44,7 +43,7 @@ async fn list(
     let heading = ["STARTED", "DURATION", "STATUS", "TYPE", "NAME", "TOKENS", "TRACE"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     rows.extend(traces.iter().map(row));
-    table(&rows).into_iter().try_for_each(|line| output.line(line))
+    output.table(&rows, &[6])
 }
 
 fn query(filter: &TraceFilterArgs) -> String {
@@ -90,7 +89,7 @@ async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Fail
     }
     let spans: Vec<&Value> =
         trace["spans"].as_array().into_iter().flatten().map(|entry| &entry["span"]).collect();
-    trace_tree::lines(&spans).into_iter().try_for_each(|line| output.line(line))?;
+    trace_tree::lines(&spans).into_iter().try_for_each(|line| output.row(line))?;
     output.remark(id);
     Ok(())
 }
@@ -116,7 +115,7 @@ async fn tail(client: &Client, output: &mut Output) -> Result<(), Failure> {
             output.remark(format!("{} events were missed", event["missed"]));
         } else if event["type"] == "span_end" && event["span"]["parentSpanId"].is_null() {
             let id = event["traceId"].as_str().unwrap_or_default();
-            output.line(format!("{}  {}", trace_tree::line(&event["span"]), id.dimmed()))?;
+            output.row(trace_tree::line(&event["span"]).plain("  ").dimmed(id))?;
         }
     }
     Err(Failure::nobody_there("the tools have ended"))

@@ -2,6 +2,7 @@
 
 mod demo;
 mod eval;
+mod hostile;
 mod kit;
 mod mcp;
 mod mcp_kit;

@@ -134,7 +134,7 @@ async fn get_trace(desk: Arc<Desk>, args: GetTrace) -> Answer {
     let (max, most) = (args.max_length.unwrap_or(SPAN_LENGTH), args.max_spans.unwrap_or(SPANS));
     let ordered = trace_tree::ordered(&spans);
     let left_out = ordered.len().saturating_sub(most);
-    let shown = ordered.into_iter().take(most).map(|(depth, span)| brief(depth, span, max));
+    let shown = ordered.into_iter().take(most).map(|placed| brief(placed.depth, placed.span, max));
     let mut answer = json!({"trace": summary(&whole["trace"]), "spans": shown.collect::<Vec<_>>()});
     if left_out > 0 {
         answer["spansLeftOut"] = json!({"count": left_out, "next": "ask with a higher `maxSpans`"});
