@@ -119,7 +119,7 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Trace(args) => trace::run(args, &place.client()?, output).await,
         Command::Dataset(args) => eval_dataset::run(args, &place.client()?, output).await,
         Command::Eval(args) => eval::run(args, &place.client()?, output).await,
-        Command::Env => environment::show(&place, output),
+        Command::Env => environment::show(&place, output).await,
         Command::Doctor => doctor::run(&place, output).await,
         Command::Mcp => mcp::run(&place).await,
         Command::Config(args) => config::run(args, &place, output),

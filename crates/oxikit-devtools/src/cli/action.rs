@@ -9,6 +9,7 @@ use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::run::{Call, Outcome, context_argument, json_argument};
 use crate::terminal::{Text, json_line, json_lines};
+use crate::untrusted_file::read_stdin;
 
 pub(super) async fn run(
     args: ActionArgs,
@@ -67,7 +68,7 @@ pub(super) async fn call_action(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let input = match args.input.as_deref() {
-        Some("-") => Some(std::io::read_to_string(std::io::stdin().lock())?),
+        Some("-") => Some(read_stdin()?),
         input => input.map(str::to_owned),
     };
     let input = input.map(|text| json_argument("input", &text)).transpose()?;

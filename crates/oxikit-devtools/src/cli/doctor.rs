@@ -65,7 +65,10 @@ pub(super) async fn run(place: &Place, output: &mut Output) -> Result<(), Failur
 pub(super) async fn examine(place: &Place) -> (Vec<Finding>, usize) {
     let root = place.root();
     let mut findings = vec![Finding::good("project", root.display().to_string())];
-    let manager = manager_of(&place.0);
+    let manager = manager_of(&place.0).unwrap_or_else(|refused| {
+        findings.push(Finding::bad("tools", refused, "look at the file; it may not be yours"));
+        None
+    });
     let runtimes = match &manager {
         Some((at, manager)) if is_alive(manager) => {
             if *at != root {

@@ -14,6 +14,7 @@ use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::run::{Call, Outcome, context_argument, key_of};
 use crate::terminal::{self, json_line};
+use crate::untrusted_file::read_named;
 
 pub(super) async fn run(
     args: FlowArgs,
@@ -70,7 +71,7 @@ fn read_inputs(path: &Path) -> Result<Vec<Box<RawValue>>, Failure> {
         let path = path.display();
         Failure::usage(format!("{path}: {error}; it has to be a JSON array, or one value a line"))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    let text = read_named(path).map_err(|error| refuse(&error))?;
     if let Ok(inputs) = serde_json::from_str(&text) {
         return Ok(inputs);
     }

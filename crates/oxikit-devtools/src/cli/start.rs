@@ -121,6 +121,7 @@ fn short_name(program: &OsString) -> String {
 
 /// Two tools for one project would hide each other.
 async fn refuse_second(root: &Path) -> Result<(), Failure> {
+    // A file that does not count is replaced.
     let Some(manager) = ManagerFile::read(&root.join(DATA_DIR)) else { return Ok(()) };
     let (pid, url) = (manager.pid, manager.api_url.clone());
     if project::is_alive(&manager) && Client::of(manager)?.get("/api/v1/info").await.is_ok() {

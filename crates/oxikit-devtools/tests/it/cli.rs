@@ -3,6 +3,7 @@
 mod demo;
 mod eval;
 mod hostile;
+mod hostile_files;
 mod kit;
 mod mcp;
 mod mcp_kit;

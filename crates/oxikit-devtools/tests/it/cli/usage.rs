@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::kit::{PATIENCE, ended, oxikit, run, run_with};
+use super::kit::{ManagerFile, PATIENCE, ended, oxikit, run, run_with};
 
 #[test]
 fn help_names_every_command_and_shows_examples() {
@@ -79,12 +79,7 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
 #[test]
 fn a_file_of_tools_that_have_died_is_told_of() {
     let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join(".oxikit")).unwrap();
-    let file = json!({
-        "pid": i32::MAX, "version": "0.1.0", "startedAt": "", "apiUrl": "http://127.0.0.1:1",
-        "token": "x", "reflectionUrl": "", "telemetryUrl": "",
-    });
-    fs::write(dir.path().join(".oxikit/manager.json"), file.to_string()).unwrap();
+    ManagerFile::new("http://127.0.0.1:1").of_process(i32::MAX as u32).write(dir.path());
     let ended = run(dir.path(), &["runtimes"]);
     assert_eq!(ended.code, 3);
     assert!(ended.stderr.contains("are gone"), "{ended:?}");
