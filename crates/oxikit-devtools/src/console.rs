@@ -75,24 +75,24 @@ impl Console {
 
     /// A line of the application.
     pub(crate) fn app_line(&self, pipe: Pipe, line: String) {
-        self.push(line.len(), Entry::App(pipe, line));
+        self.0.0.push(line.len(), Entry::App(pipe, line));
     }
 
     /// A line of the application that was shown before.
     pub(crate) fn app_line_again(&self, line: String) {
-        self.push(line.len(), Entry::AppAgain(line));
+        self.0.0.push_own(line.len(), Entry::AppAgain(line));
     }
 
     /// A line of our own.
     pub(crate) fn say(&self, line: impl Into<String>) {
         let line = line.into();
-        self.push(line.len(), Entry::Own(line));
+        self.0.0.push_own(line.len(), Entry::Own(line));
     }
 
     /// A line of our own that should be noticed.
     pub(crate) fn warn(&self, line: impl Into<String>) {
         let line = line.into();
-        self.push(line.len(), Entry::Warning(line));
+        self.0.0.push_own(line.len(), Entry::Warning(line));
     }
 
     /// Takes lines of the log of the tools.
@@ -105,10 +105,6 @@ impl Console {
         let (tx, rx) = oneshot::channel();
         self.0.0.push_always(Entry::Flush(tx));
         _ = tokio::time::timeout(within, rx).await;
-    }
-
-    fn push(&self, bytes: usize, entry: Entry) {
-        self.0.0.push(bytes, entry);
     }
 }
 

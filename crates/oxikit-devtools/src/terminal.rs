@@ -65,21 +65,6 @@ pub(crate) fn out_columns() -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
-/// Takes log lines for the standard error.
-#[derive(Debug)]
-pub(crate) struct LogWriter;
-
-impl Write for LogWriter {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        write_err(&Text::new().lines(&*String::from_utf8_lossy(text)));
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn write_all(mut to: impl Write, bytes: &[u8]) -> io::Result<()> {
     to.write_all(bytes)?;
     to.flush()

@@ -21,7 +21,8 @@ use std::sync::Arc;
 
 use super::Place;
 use super::failure::Failure;
-use super::start::Signals;
+use super::start::{LAST_LINES_TIME, Signals, show_own_log};
+use crate::console::Console;
 use crate::terminal::{self, Text};
 use desk::Desk;
 use toolbox::Toolbox;
@@ -38,7 +39,8 @@ code call restart_runtime before you run anything again. If a runtime is not vis
 /// Serves until the standard input ends, or a signal comes.
 pub(super) async fn run(place: &Place) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
-    log_to_stderr();
+    let console = Console::start_beside("oxikit");
+    show_own_log(&console);
     if io::stdin().is_terminal() {
         let text = "this is for coding agents: see `oxikit mcp --help`; Ctrl-D ends";
         terminal::write_err(&Text::from(text).end());
@@ -51,17 +53,6 @@ pub(super) async fn run(place: &Place) -> Result<(), Failure> {
         () = signals.next() => Ok(()),
     };
     desk.close().await;
+    console.flush(LAST_LINES_TIME).await;
     served.map_err(|error| Failure::failed("FAILED_PRECONDITION", format!("no MCP: {error}")))
-}
-
-fn log_to_stderr() {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(|| terminal::LogWriter)
-        .with_ansi(false)
-        .log_internal_errors(false);
-    // A second one is not started.
-    _ = log.try_init();
 }

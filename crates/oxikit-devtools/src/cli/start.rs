@@ -33,7 +33,7 @@ const DEMO_TRIES: [&str; 4] = [
 
 /// Time for the last lines to be written. A pipe that nobody reads does not keep the
 /// tools from ending.
-const LAST_LINES_TIME: Duration = Duration::from_millis(500);
+pub(super) const LAST_LINES_TIME: Duration = Duration::from_millis(500);
 
 /// Runs until somebody ends it.
 pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Result<(), Failure> {
@@ -133,7 +133,7 @@ async fn refuse_second(root: &Path) -> Result<(), Failure> {
 }
 
 /// What the tools have to say about themselves stands among their lines.
-fn show_own_log(console: &Console) {
+pub(super) fn show_own_log(console: &Console) {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let console = console.clone();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::args::{TraceArgs, TraceCommand, TraceFilterArgs};
 use super::client::{Client, encoded};
-use super::failure::Failure;
+use super::failure::{Exit, Failure};
 use super::output::{Output, ago, duration};
 use super::trace_tree;
 
@@ -17,11 +17,14 @@ pub(super) async fn run(
         TraceCommand::List(filter) => list(&filter, client, output).await,
         TraceCommand::Show { id } => show(&id, client, output).await,
         TraceCommand::Tail => {
-            tokio::select! {
-                ended = tail(client, output) => ended,
-                // That is how it is meant to end.
-                _ = tokio::signal::ctrl_c() => Ok(()),
-            }
+            // In a task of its own: this one may be writing to a pipe that nobody reads.
+            tokio::spawn(async {
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    // That is how it is meant to end.
+                    std::process::exit(Exit::Good as i32);
+                }
+            });
+            tail(client, output).await
         }
     }
 }

@@ -6,6 +6,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Maximum number of bytes that wait for a slow reader. Lines beyond it are dropped and
 /// counted.
 const MAX_BYTES: usize = 4 << 20;
+/// Bytes beyond the maximum that are kept for lines of our own.
+const OWN_BYTES: usize = 256 << 10;
 /// What an entry costs besides its text.
 const ENTRY_BYTES: usize = 64;
 
@@ -32,11 +34,21 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// Adds an entry, if there is room for so many bytes. It never waits.
+    /// Adds an entry of the application, if there is room for so many bytes. It never
+    /// waits.
     pub(super) fn push(&self, bytes: usize, entry: T) {
+        self.push_within(MAX_BYTES, bytes, entry);
+    }
+
+    /// The same with an entry of our own, for which there is some room more.
+    pub(super) fn push_own(&self, bytes: usize, entry: T) {
+        self.push_within(MAX_BYTES + OWN_BYTES, bytes, entry);
+    }
+
+    fn push_within(&self, max: usize, bytes: usize, entry: T) {
         let mut state = self.state();
         let bytes = state.bytes.saturating_add(bytes).saturating_add(ENTRY_BYTES);
-        if bytes > MAX_BYTES {
+        if bytes > max {
             state.dropped += 1;
             return;
         }
@@ -88,9 +100,12 @@ mod tests {
         for number in 0..6 {
             queue.push(line, number);
         }
-        queue.push_always(7);
+        queue.push(line - 4 * ENTRY_BYTES, 6);
+        queue.push_own(1000, 7);
+        queue.push_own(OWN_BYTES, 8);
+        queue.push_always(9);
         let (dropped, waiting) = queue.take().unwrap();
-        assert_eq!((dropped, Vec::from(waiting)), (3, vec![0, 1, 2, 7]));
+        assert_eq!((dropped, Vec::from(waiting)), (4, vec![0, 1, 2, 6, 7, 9]));
         queue.push(line, 8);
         queue.close();
         assert_eq!(queue.take().unwrap(), (0, VecDeque::from([8])));

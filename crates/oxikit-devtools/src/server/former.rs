@@ -67,6 +67,7 @@ mod tests {
     #[test]
     fn only_what_a_killed_server_of_this_start_has_left_counts() {
         let dir = tempfile::tempdir().unwrap();
+        crate::private_file::make_private_dir(dir.path(), |_| false).unwrap();
         let (token, other) = (Token::random(), Token::random());
         let find = |pid: u32, boot: Option<&str>, token: &str| {
             let file = serde_json::json!({

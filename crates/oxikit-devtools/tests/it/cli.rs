@@ -10,5 +10,6 @@ mod mcp_kit;
 mod planted;
 mod sessions;
 mod start;
+mod unread;
 mod usage;
 mod watch;

@@ -1,7 +1,7 @@
 //! Names, results, chunks, errors and log lines that try to control the terminal, shown
 //! by every command that prints.
 
-mod runtime;
+pub(crate) mod runtime;
 mod screen;
 
 use std::collections::BTreeMap;

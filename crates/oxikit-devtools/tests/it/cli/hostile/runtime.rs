@@ -151,7 +151,7 @@ fn session() -> Value {
 }
 
 /// Traces and log lines, as anybody on this machine can send them: without a token.
-pub(super) fn post_traces(manager: &Value) {
+pub(crate) fn post_traces(manager: &Value) {
     let span = |trace: &str, id: &str, parent: Option<&str>, name: &str, times: [f64; 2]| {
         let mut span = json!({"traceId": trace, "spanId": id, "displayName": name,
             "startTime": times[0], "endTime": times[1], "spanKind": "INTERNAL",
