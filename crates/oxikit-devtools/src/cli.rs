@@ -22,6 +22,7 @@ mod forest;
 mod genkit_names;
 mod keyboard;
 mod limits;
+mod log;
 mod mcp;
 mod output;
 mod run;
@@ -117,6 +118,7 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Agent(args) => agent::run(args, place.client()?, output).await,
         Command::Session(args) => session::run(args, &place.client()?, output).await,
         Command::Trace(args) => trace::run(args, &place.client()?, output).await,
+        Command::Log(args) => log::run(args, &place.client()?, output).await,
         Command::Dataset(args) => eval_dataset::run(args, &place.client()?, output).await,
         Command::Eval(args) => eval::run(args, &place.client()?, output).await,
         Command::Env => environment::show(&place, output).await,

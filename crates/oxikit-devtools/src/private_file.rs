@@ -160,7 +160,8 @@ fn refused(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, message)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[allow(clippy::disallowed_methods, reason = "tests read their own files")]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};

@@ -190,6 +190,12 @@ pub(super) async fn read<T: DeserializeOwned>(response: Response) -> Result<T, F
         .map_err(|error| Failure::internal(format!("the tools did not answer JSON: {error}")))
 }
 
+/// A query of the members that have a value.
+pub(super) fn query(members: &[(&str, Option<&String>)]) -> String {
+    let given = members.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    given.map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>().join("&")
+}
+
 /// Text as a part of a URL.
 pub(super) fn encoded(text: &str) -> impl Display {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)

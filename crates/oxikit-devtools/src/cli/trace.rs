@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::args::{TraceArgs, TraceCommand, TraceFilterArgs};
-use super::client::{Client, encoded};
+use super::client::{Client, encoded, query};
 use super::failure::{Exit, Failure};
 use super::output::{Output, ago, duration};
 use super::trace_tree;
@@ -34,7 +34,7 @@ async fn list(
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let page = client.get(&format!("/api/v1/traces?{}", query(filter))).await?;
+    let page = client.get(&format!("/api/v1/traces?{}", filtered(filter))).await?;
     if output.is_json() {
         return output.value(&page);
     }
@@ -49,22 +49,17 @@ async fn list(
     output.table(&rows, &[6])
 }
 
-fn query(filter: &TraceFilterArgs) -> String {
+fn filtered(filter: &TraceFilterArgs) -> String {
     let TraceFilterArgs { limit, name, kind, status, text, session, after } = filter;
-    let mut query = format!("limit={limit}");
-    for (member, value) in [
-        ("name", name),
-        ("type", kind),
-        ("status", status),
-        ("text", text),
-        ("session", session),
-        ("continuationToken", after),
-    ] {
-        if let Some(value) = value {
-            query.push_str(&format!("&{member}={}", encoded(value)));
-        }
-    }
-    query
+    query(&[
+        ("limit", Some(&limit.to_string())),
+        ("name", name.as_ref()),
+        ("type", kind.as_ref()),
+        ("status", status.as_ref()),
+        ("text", text.as_ref()),
+        ("session", session.as_ref()),
+        ("continuationToken", after.as_ref()),
+    ])
 }
 
 fn row(trace: &Value) -> Vec<String> {

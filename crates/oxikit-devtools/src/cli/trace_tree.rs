@@ -145,7 +145,7 @@ mod tests {
     fn every_span_is_shown_once_however_odd_the_trace_is() {
         let same: Vec<Value> = (0..3).map(|at| span("same", Some("same"), f64::from(at))).collect();
         assert_eq!(lines(&same.iter().collect::<Vec<_>>()).len(), 3);
-        let nameless = vec![json!({}), json!(null), json!({"startTime": 1e308, "endTime": 1e-308})];
+        let nameless = [json!({}), json!(null), json!({"startTime": 1e308, "endTime": 1e-308})];
         assert_eq!(lines(&nameless.iter().collect::<Vec<_>>()).len(), 3);
         let deep: Vec<Value> = (0..20_000)
             .map(|at| span(&at.to_string(), Some(&(at - 1).to_string()), f64::from(at)))

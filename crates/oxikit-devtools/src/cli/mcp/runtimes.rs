@@ -188,6 +188,7 @@ fn command(desk: &Desk, args: StartRuntime) -> Result<AppCommand, Failure> {
     let start = StartArgs {
         demo: false,
         reflection_v1: false,
+        experimental_reflection_v2: false,
         settings: SettingArgs::default(),
         command: words.into_iter().map(OsString::from).collect(),
     };

@@ -12,7 +12,7 @@ use super::desk::Desk;
 use super::length::{RESULT_LENGTH, SPAN_LENGTH, cut, parsed};
 use super::logs;
 use super::toolbox::{Answer, Toolbox};
-use crate::cli::client::{Client, encoded};
+use crate::cli::client::{Client, encoded, query};
 use crate::cli::trace_tree;
 
 /// So many spans of a trace are told, unless more are asked for.
@@ -73,12 +73,6 @@ async fn list_traces(desk: Arc<Desk>, args: ListTraces) -> Answer {
         *trace = summary(trace);
     }
     Ok(page)
-}
-
-/// A query of what is there.
-pub(super) fn query(members: &[(&str, Option<&String>)]) -> String {
-    let given = members.iter().filter_map(|(name, value)| Some((name, (*value)?)));
-    given.map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>().join("&")
 }
 
 /// What a trace is, in a few words.

@@ -104,6 +104,7 @@ fn calls() -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ("session export", &[&["asks", "s", "--output", "s.json"], &[&name, &name]]),
         ("trace list", &[&[], &["--name", &name], &["--after", &name]]),
         ("trace show", &[&["latest"], &["hostile"], &["cycle"], &["long"], &[&name]]),
+        ("log list", &[&[], &["--trace", &name], &["--after", &name]]),
         ("dataset list", &[&[]]),
         ("dataset show", &[&["hostile-set"], &[&name]]),
         ("dataset create", &[&[&name, "inputs.json"], &["hostile-two", &name]]),
@@ -238,6 +239,12 @@ fn json_holds_the_values_as_they_are() {
     assert_eq!(failed["error"]["message"], json!(hostile()));
     let list = started.run(&["action", "list", "--json"]).json();
     assert!(list["actions"].get(format!("/flow/{}", hostile())).is_some(), "{list}");
+    let logs = started.run(&["log:list", "--json"]).json();
+    assert_eq!(logs["logs"][0]["body"], json!(hostile()));
+    assert_eq!(
+        started.run(&["log", "list", "--trace", "none", "--json"]).json()["logs"],
+        json!([])
+    );
     let trace = started.run(&["trace", "show", "hostile", "--json"]).json();
     assert_eq!(trace["spans"][0]["span"]["displayName"], json!(hostile()));
 }

@@ -100,6 +100,9 @@ fn check_all(dir: &Path, what: &str, text: &str) {
     }
 }
 
+/// What a file is, and what puts it into a project.
+type Planted<'a> = (&'a str, Box<dyn Fn(&Path) + 'a>);
+
 fn pipe(path: &Path) {
     rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
 }
@@ -115,7 +118,7 @@ fn a_file_that_names_tools_counts_only_if_it_is_ours() {
     };
     let elsewhere = tempfile::tempdir().unwrap();
     good.write(elsewhere.path());
-    let mut files: Vec<(&str, Box<dyn Fn(&Path)>)> = vec![
+    let mut files: Vec<Planted<'_>> = vec![
         ("as git makes it", Box::new(|dir| good.write_with_modes(dir, 0o755, 0o644))),
         ("in an open folder", Box::new(|dir| good.write_with_modes(dir, 0o755, 0o600))),
         ("writable by all", Box::new(|dir| good.write_with_modes(dir, 0o700, 0o666))),
@@ -251,12 +254,10 @@ fn a_start_follows_no_link_and_waits_for_no_file() {
         fs::write(data(dir, "config.toml"), "allow_origin = [\"http://evil.example\"]").unwrap();
     };
     check("opening", &opening, "chmod 600");
-    for words in [&["config", "show"][..]] {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join(".oxikit")).unwrap();
-        pipe(&data(dir.path(), "config.toml"));
-        assert_eq!(run(dir.path(), words).code, 2, "{words:?}");
-    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(".oxikit")).unwrap();
+    pipe(&data(dir.path(), "config.toml"));
+    assert_eq!(run(dir.path(), &["config", "show"]).code, 2);
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn help_names_every_command_and_shows_examples() {
         "agent",
         "session",
         "trace",
+        "log",
         "env",
         "doctor",
         "mcp",
@@ -51,6 +52,8 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
     check(&["start", "--port", "many"], 2, "--port");
     check(&["start", "--demo", "--", "true"], 2, "--demo");
     check(&["start"], 2, "oxikit start --demo");
+    check(&["start", "--experimental-reflection-v2"], 2, "oxikit start --demo");
+    check(&["start", "--experimental-reflection-v2", "--reflection-v1"], 2, "--reflection-v1");
     check(&["flow", "run"], 2, "<NAME>");
     check(&["flow", "run", "x", "--timeout", "0"], 2, "above 0");
     for words in [
@@ -67,6 +70,7 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
         &["trace", "list"],
         &["trace:get", "x"],
         &["trace", "tail"],
+        &["log:list"],
         &["env"],
     ] {
         check(words, 3, "oxikit start");
