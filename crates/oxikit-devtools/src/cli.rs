@@ -18,9 +18,11 @@ mod eval_report;
 mod events;
 mod failure;
 mod flow;
+mod forest;
 mod genkit_names;
 mod keyboard;
 mod limits;
+mod log;
 mod mcp;
 mod output;
 mod run;
@@ -29,9 +31,11 @@ mod session;
 mod session_text;
 mod settings;
 mod start;
+mod table;
 mod trace;
 mod trace_tree;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,6 +44,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::app::run_guard;
 use crate::demo::run_demo;
+use crate::terminal::{self, Text};
 use args::{Cli, Command};
 use client::Client;
 use failure::{Exit, Failure};
@@ -48,20 +53,46 @@ use output::Output;
 /// Runs the command that the arguments of the process name.
 pub fn main() -> ExitCode {
     let words = genkit_names::translate(std::env::args_os().collect());
-    let cli = match Cli::try_parse_from(words) {
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Also how help is shown, which is no error. Who has stopped reading
-            // needs no help.
-            _ = error.print();
-            return Exit::from_usage(error.exit_code()).into();
-        }
+        Err(error) => return refused(error, &words).into(),
     };
     let mut output = Output::new(cli.json);
     match run(cli, &mut output) {
         Ok(()) => Exit::Good.into(),
         Err(failure) => failure.report(&mut output).into(),
     }
+}
+
+/// Shows why the words are no command, or the help that they ask for.
+fn refused(error: clap::Error, words: &[OsString]) -> Exit {
+    // An error repeats what was typed or pasted. The same words with their control
+    // characters made visible are refused for the same reason.
+    let visible = words.iter().map(|word| terminal::line(&word.to_string_lossy()).into_owned());
+    let shown =
+        Cli::try_parse_from(visible).err().unwrap_or_else(|| clap::Error::new(error.kind()));
+    // A reader who has left needs no help.
+    _ = shown.print();
+    Exit::from_usage(error.exit_code())
+}
+
+/// All commands, each with the words that name it: for tests that go through them.
+#[doc(hidden)]
+pub fn command_table() -> Vec<Vec<String>> {
+    let mut table = Vec::new();
+    let mut waiting: Vec<(Vec<String>, clap::Command)> = vec![(Vec::new(), Cli::command())];
+    while let Some((words, command)) = waiting.pop() {
+        if !command.has_subcommands() {
+            table.push(words);
+            continue;
+        }
+        for below in command.get_subcommands() {
+            let name = below.get_name().to_owned();
+            waiting.push((words.iter().cloned().chain([name]).collect(), below.clone()));
+        }
+    }
+    table.sort();
+    table
 }
 
 fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
@@ -87,9 +118,10 @@ async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         Command::Agent(args) => agent::run(args, place.client()?, output).await,
         Command::Session(args) => session::run(args, &place.client()?, output).await,
         Command::Trace(args) => trace::run(args, &place.client()?, output).await,
+        Command::Log(args) => log::run(args, &place.client()?, output).await,
         Command::Dataset(args) => eval_dataset::run(args, &place.client()?, output).await,
         Command::Eval(args) => eval::run(args, &place.client()?, output).await,
-        Command::Env => environment::show(&place, output),
+        Command::Env => environment::show(&place, output).await,
         Command::Doctor => doctor::run(&place, output).await,
         Command::Mcp => mcp::run(&place).await,
         Command::Config(args) => config::run(args, &place, output),
@@ -123,5 +155,5 @@ impl Place {
 fn completions(shell: clap_complete::Shell, output: &mut Output) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "oxikit", &mut script);
-    output.text(&String::from_utf8_lossy(&script))
+    output.text(Text::new().lines(String::from_utf8_lossy(&script)))
 }

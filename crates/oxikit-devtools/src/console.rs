@@ -1,18 +1,27 @@
 //! What `oxikit start` shows: lines of the application and its own, one prefix each.
 //!
-//! A thread of its own writes, so that a terminal that is stopped does not stop the
-//! tools. What nobody reads is dropped quietly.
+//! A thread of its own writes. A terminal that is stopped, or a pipe that nobody reads,
+//! stops that thread and nothing else: no caller ever waits for it, and lines that do
+//! not fit into its queue are dropped and counted.
+
+mod queue;
 
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
 
-use owo_colors::OwoColorize;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
+
+use crate::terminal::{self, Text, pad};
+use queue::Queue;
 
 /// The name of the tools among the prefixes.
 const OWN_NAME: &str = "oxikit";
-/// So many lines wait for a slow terminal; then the writers wait.
-const QUEUE: usize = 256;
+/// Maximum number of columns of a prefix. A longer name of an application is cut.
+const MAX_PREFIX: usize = 32;
+/// Lines are written together up to this number of bytes.
+const BATCH_BYTES: usize = 32 << 10;
 
 /// Which of its two outputs a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +32,23 @@ pub(crate) enum Pipe {
 
 /// Where lines are shown. Clones are the same.
 #[derive(Debug, Clone)]
-pub(crate) struct Console(mpsc::Sender<Entry>);
+pub(crate) struct Console(Arc<Handle>);
+
+/// The thread ends with the last console.
+#[derive(Debug)]
+struct Handle(Arc<Queue<Entry>>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
 
 #[derive(Debug)]
 enum Entry {
     App(Pipe, String),
+    /// A line of the application that is shown once more.
+    AppAgain(String),
     Own(String),
     Warning(String),
     Flush(oneshot::Sender<()>),
@@ -36,52 +57,54 @@ enum Entry {
 impl Console {
     /// Starts to show; lines of the application begin with this name. As JSON each
     /// line is `{"process","stream","line"}`.
-    pub(crate) fn start(app_name: String, is_json: bool) -> Self {
-        Self::start_with(app_name, if is_json { write_json } else { write_text })
-    }
-
-    fn start_with(app_name: String, write: WriteLine) -> Self {
-        let (tx, rx) = mpsc::channel(QUEUE);
-        std::thread::spawn(move || write_all(rx, &app_name, write));
-        Self(tx)
+    pub(crate) fn start(app_name: &str, is_json: bool) -> Self {
+        Self::start_with(app_name, if is_json { as_json } else { as_text })
     }
 
     /// The same as text, with nothing on the standard output: it is somebody else's.
-    pub(crate) fn start_beside(app_name: String) -> Self {
-        Self::start_with(app_name, write_beside)
+    pub(crate) fn start_beside(app_name: &str) -> Self {
+        Self::start_with(app_name, as_text_beside)
     }
 
-    /// A line of the application. Waits while too many are waiting.
-    pub(crate) async fn app_line(&self, pipe: Pipe, line: String) {
-        self.send(Entry::App(pipe, line)).await;
+    fn start_with(app_name: &str, render: Render) -> Self {
+        let queue = Arc::new(Queue::default());
+        let (entries, app_name) = (queue.clone(), terminal::cut(app_name, MAX_PREFIX));
+        std::thread::spawn(move || write_all(&entries, &app_name, render));
+        Self(Arc::new(Handle(queue)))
+    }
+
+    /// A line of the application.
+    pub(crate) fn app_line(&self, pipe: Pipe, line: String) {
+        self.0.0.push(line.len(), Entry::App(pipe, line));
+    }
+
+    /// A line of the application that was shown before.
+    pub(crate) fn app_line_again(&self, line: String) {
+        self.0.0.push_own(line.len(), Entry::AppAgain(line));
     }
 
     /// A line of our own.
-    pub(crate) async fn say(&self, line: impl Into<String>) {
-        self.send(Entry::Own(line.into())).await;
+    pub(crate) fn say(&self, line: impl Into<String>) {
+        let line = line.into();
+        self.0.0.push_own(line.len(), Entry::Own(line));
     }
 
     /// A line of our own that should be noticed.
-    pub(crate) async fn warn(&self, line: impl Into<String>) {
-        self.send(Entry::Warning(line.into())).await;
+    pub(crate) fn warn(&self, line: impl Into<String>) {
+        let line = line.into();
+        self.0.0.push_own(line.len(), Entry::Warning(line));
     }
 
-    /// Takes lines of the log of the tools. It cannot wait: lines that do not fit are
-    /// left out.
+    /// Takes lines of the log of the tools.
     pub(crate) fn log_writer(&self) -> LogWriter {
         LogWriter(self.clone())
     }
 
-    /// Returns when all lines so far are written.
-    pub(crate) async fn flush(&self) {
+    /// Returns when all lines so far are written, or the time is over.
+    pub(crate) async fn flush(&self, within: Duration) {
         let (tx, rx) = oneshot::channel();
-        self.send(Entry::Flush(tx)).await;
-        _ = rx.await;
-    }
-
-    async fn send(&self, entry: Entry) {
-        // The thread lives as long as we do.
-        _ = self.0.send(entry).await;
+        self.0.0.push_always(Entry::Flush(tx));
+        _ = tokio::time::timeout(within, rx).await;
     }
 }
 
@@ -92,7 +115,7 @@ pub(crate) struct LogWriter(Console);
 impl Write for LogWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         for line in String::from_utf8_lossy(text).lines() {
-            _ = self.0.0.try_send(Entry::Own(line.to_owned()));
+            self.0.say(line);
         }
         Ok(text.len())
     }
@@ -102,55 +125,112 @@ impl Write for LogWriter {
     }
 }
 
-/// Writes a line of a process, padded to a width.
-type WriteLine = fn(&Line<'_>) -> io::Result<()>;
+/// A line, and where it is written to.
+type Render = fn(&Line<'_>) -> (Pipe, Text);
 
 struct Line<'a> {
     process: &'a str,
     /// The width of the prefixes.
     width: usize,
     pipe: Pipe,
-    is_warning: bool,
+    kind: Kind,
     text: &'a str,
 }
 
-fn write_all(mut entries: mpsc::Receiver<Entry>, app_name: &str, write: WriteLine) {
-    let width = app_name.chars().count().max(OWN_NAME.len());
-    let line = |process, pipe, is_warning, text: &str| {
-        // A reader who has left misses nothing.
-        _ = write(&Line { process, width, pipe, is_warning, text });
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    App,
+    AppAgain,
+    Own,
+    Warning,
+}
+
+fn write_all(entries: &Queue<Entry>, app_name: &str, render: Render) {
+    let width = terminal::width(app_name).max(OWN_NAME.len());
+    let mut batch = Batch::default();
+    let line = |batch: &mut Batch, process, pipe, kind, text: &str| {
+        let (pipe, text) = render(&Line { process, width, pipe, kind, text });
+        batch.add(pipe, text);
     };
-    while let Some(entry) = entries.blocking_recv() {
-        match entry {
-            Entry::App(pipe, text) => line(app_name, pipe, false, &text),
-            Entry::Own(text) => line(OWN_NAME, Pipe::Out, false, &text),
-            Entry::Warning(text) => line(OWN_NAME, Pipe::Out, true, &text),
-            Entry::Flush(done) => _ = done.send(()),
+    while let Some((dropped, waiting)) = entries.take() {
+        for entry in waiting {
+            match entry {
+                Entry::App(pipe, text) => line(&mut batch, app_name, pipe, Kind::App, &text),
+                Entry::AppAgain(text) => {
+                    line(&mut batch, OWN_NAME, Pipe::Out, Kind::AppAgain, &text);
+                }
+                Entry::Own(text) => line(&mut batch, OWN_NAME, Pipe::Out, Kind::Own, &text),
+                Entry::Warning(text) => line(&mut batch, OWN_NAME, Pipe::Out, Kind::Warning, &text),
+                Entry::Flush(done) => {
+                    batch.write();
+                    _ = done.send(());
+                }
+            }
+        }
+        if dropped > 0 {
+            let text = format!("… {dropped} lines not shown: they came faster than they were read");
+            line(&mut batch, OWN_NAME, Pipe::Out, Kind::Warning, &text);
+        }
+        batch.write();
+    }
+}
+
+/// Lines for the same output, written at once.
+#[derive(Debug)]
+struct Batch {
+    pipe: Pipe,
+    text: Text,
+    bytes: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { pipe: Pipe::Out, text: Text::new(), bytes: 0 }
+    }
+}
+
+impl Batch {
+    fn add(&mut self, pipe: Pipe, line: Text) {
+        if pipe != self.pipe || self.bytes > BATCH_BYTES {
+            self.write();
+        }
+        self.pipe = pipe;
+        self.bytes += line.bytes();
+        self.text = std::mem::take(&mut self.text).then(line);
+    }
+
+    fn write(&mut self) {
+        self.bytes = 0;
+        let text = std::mem::take(&mut self.text);
+        match self.pipe {
+            // A reader who has left misses nothing.
+            Pipe::Out => _ = terminal::write_out(&text),
+            Pipe::Err => terminal::write_err(&text),
         }
     }
 }
 
-fn write_text(line: &Line<'_>) -> io::Result<()> {
-    let Line { process, width, text, .. } = line;
-    let prefix = format!("{process:width$} |");
-    match (*process == OWN_NAME, line.is_warning, line.pipe) {
-        (true, true, _) => writeln!(anstream::stdout(), "{} {}", prefix.green(), text.yellow()),
-        (true, false, _) => writeln!(anstream::stdout(), "{} {text}", prefix.green()),
-        (false, _, Pipe::Out) => writeln!(anstream::stdout(), "{} {text}", prefix.cyan()),
-        (false, _, Pipe::Err) => writeln!(anstream::stderr(), "{} {text}", prefix.cyan()),
-    }
+fn as_text(line: &Line<'_>) -> (Pipe, Text) {
+    let Line { process, width, pipe, kind, text } = *line;
+    let prefix = format!("{} |", pad(process, width));
+    let shown = match kind {
+        Kind::App => Text::new().cyan(prefix).plain(" ").application(text),
+        Kind::AppAgain => Text::new().green(prefix).plain(" ").application(text),
+        Kind::Own => Text::new().green(prefix).plain(" ").plain(text),
+        Kind::Warning => Text::new().green(prefix).plain(" ").yellow(text),
+    };
+    (pipe, shown.end())
 }
 
-fn write_beside(line: &Line<'_>) -> io::Result<()> {
-    let Line { process, width, text, .. } = line;
-    writeln!(anstream::stderr(), "{process:width$} | {text}")
+fn as_text_beside(line: &Line<'_>) -> (Pipe, Text) {
+    (Pipe::Err, as_text(line).1)
 }
 
-fn write_json(line: &Line<'_>) -> io::Result<()> {
+fn as_json(line: &Line<'_>) -> (Pipe, Text) {
     let stream = match line.pipe {
         Pipe::Out => "stdout",
         Pipe::Err => "stderr",
     };
     let value = json!({"process": line.process, "stream": stream, "line": line.text});
-    writeln!(io::stdout(), "{value}")
+    (Pipe::Out, Text::new().lines(value).end())
 }

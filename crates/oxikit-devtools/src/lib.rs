@@ -9,8 +9,13 @@ mod console;
 #[cfg(unix)]
 mod demo;
 mod evaluation;
+mod local_url;
 pub mod manager;
+mod private_file;
 #[cfg(unix)]
 mod project;
 pub mod server;
 pub mod telemetry;
+#[cfg(unix)]
+mod terminal;
+mod untrusted_file;

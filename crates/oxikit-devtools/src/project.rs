@@ -1,13 +1,15 @@
 //! Which project is meant, and how its application is started.
 
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use oxikit_wire::rpc::PROJECT_MARKERS;
 use serde_json::Value;
 
+use crate::private_file::{is_ours, open_private};
 use crate::server::ManagerFile;
+use crate::server::files::make_data_dir;
+use crate::untrusted_file::{MAX_MANIFEST, read_text};
 
 /// Makes a folder the root of a project for us, besides those of the official tools.
 const CARGO: &str = "Cargo.toml";
@@ -24,15 +26,27 @@ pub(crate) fn root_of(dir: &Path) -> PathBuf {
 
 /// The nearest folder that tools run for, and where they are reached. They may have
 /// died since.
-pub(crate) fn manager_of(dir: &Path) -> Option<(PathBuf, ManagerFile)> {
-    dir.ancestors().find_map(|dir| {
+///
+/// # Errors
+///
+/// If the nearest folder has a file that does not count; the text names it.
+pub(crate) fn manager_of(dir: &Path) -> Result<Option<(PathBuf, ManagerFile)>, String> {
+    for dir in dir.ancestors() {
         let data_dir = dir.join(DATA_DIR);
-        // A file that somebody else has put there is no address to send secrets to.
-        if !is_ours(&data_dir) {
-            return None;
+        // What another user has put into a shared folder is not for us.
+        let Ok(metadata) = fs::symlink_metadata(&data_dir) else { continue };
+        if !is_ours(&metadata) || fs::symlink_metadata(data_dir.join("manager.json")).is_err() {
+            continue;
         }
-        Some((dir.to_owned(), ManagerFile::read(&data_dir)?))
-    })
+        if metadata.is_symlink() {
+            let data_dir = data_dir.display();
+            return Err(format!("{data_dir} is a symbolic link: replace it by a folder"));
+        }
+        if let Some(manager) = ManagerFile::load(&data_dir)? {
+            return Ok(Some((dir.to_owned(), manager)));
+        }
+    }
+    Ok(None)
 }
 
 /// Makes the caller the only one who may run tools for this project, as long as it
@@ -43,11 +57,10 @@ pub(crate) fn manager_of(dir: &Path) -> Option<(PathBuf, ManagerFile)> {
 /// If somebody else has it; the text says what to do.
 pub(crate) fn claim(root: &Path) -> Result<fs::File, String> {
     let data_dir = root.join(DATA_DIR);
+    make_data_dir(&data_dir).map_err(|error| error.to_string())?;
     let path = data_dir.join("manager.lock");
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
-    let file = fs::create_dir_all(&data_dir).and_then(|()| options.open(&path));
-    let file = file.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    let file = open_private(&path)
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
     match file.try_lock() {
         Err(fs::TryLockError::WouldBlock) => Err(format!(
             "other tools start, run or end for {}: use them, or try again in a moment",
@@ -62,11 +75,6 @@ pub(crate) fn claim(root: &Path) -> Result<fs::File, String> {
 pub(crate) fn is_alive(manager: &ManagerFile) -> bool {
     let pid = i32::try_from(manager.pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
-}
-
-fn is_ours(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).is_ok_and(|data| data.uid() == rustix::process::getuid().as_raw())
 }
 
 /// How an application is started when nobody says it.
@@ -104,8 +112,9 @@ pub(crate) fn detect(root: &Path) -> Result<Detected, String> {
 
 /// The script for development, by the package manager that the lock file names.
 fn node_command(root: &Path) -> Result<Vec<&'static str>, String> {
-    let text = fs::read(root.join("package.json")).map_err(|error| error.to_string())?;
-    let package: Value = serde_json::from_slice(&text)
+    let text = read_text(&root.join("package.json"), MAX_MANIFEST)
+        .map_err(|error| format!("package.json cannot be read: {error}"))?;
+    let package: Value = serde_json::from_str(&text)
         .map_err(|error| format!("package.json cannot be read: {error}"))?;
     let script = ["genkit:dev", "dev", "start"]
         .into_iter()

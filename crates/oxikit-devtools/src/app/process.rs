@@ -88,11 +88,11 @@ fn command_of(command: &AppCommand) -> io::Result<Command> {
     Ok(process)
 }
 
-/// Passes lines on as they come; a console that is slow slows the application.
+/// Passes lines on as they come. A console that is slow does not slow the application.
 async fn show(pipe: impl AsyncRead + Unpin, to: Pipe, shared: Arc<Shared>, console: Console) {
     let mut lines = LineReader::new(pipe);
     while let Some(line) = lines.next().await {
         shared.tail.add(&line);
-        console.app_line(to, line).await;
+        console.app_line(to, line);
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::time::Instant;
 
+use crate::untrusted_file::{MAX_SMALL, read_text};
+
 /// How often is looked whether it has ended.
 const POLL: Duration = Duration::from_millis(20);
 /// What was killed is gone within this, if it can be.
@@ -67,7 +69,7 @@ fn has_only_zombies(group: Pid) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let mut seen = false;
     for entry in processes.flatten() {
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Ok(stat) = read_text(&entry.path().join("stat"), MAX_SMALL) else { continue };
         // `pid (name) state parent group …`, where the name may hold anything.
         let Some((_, rest)) = stat.rsplit_once(')') else { continue };
         let mut fields = rest.split_whitespace();

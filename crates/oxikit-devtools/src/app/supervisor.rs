@@ -79,7 +79,7 @@ impl Supervisor {
         self.shared.tail.clear();
         let process = match Process::spawn(&self.shared, &self.console) {
             Ok(process) => process,
-            Err(error) => return Err(self.not_started(error).await),
+            Err(error) => return Err(self.not_started(error)),
         };
         let pid = process.pid();
         self.guard.look_after(Some(pid)).await;
@@ -90,18 +90,18 @@ impl Supervisor {
             record.starts > 1
         });
         if is_again {
-            self.console.say(format!("{name} was started again, process {pid}")).await;
+            self.console.say(format!("{name} was started again, process {pid}"));
         }
         self.shared.pid.send_replace(Some(pid));
         Ok(())
     }
 
-    async fn not_started(&self, error: io::Error) -> Status {
+    fn not_started(&self, error: io::Error) -> Status {
         let program = self.shared.command.words.first().map(|word| word.to_string_lossy());
         let program = program.unwrap_or_default();
         let message = format!("`{program}` cannot be started: {error}");
         self.record(|record| record.exit = Some(message.clone()));
-        self.console.warn(message.clone()).await;
+        self.console.warn(message.clone());
         Status::failed_precondition(message)
     }
 
@@ -121,15 +121,15 @@ impl Supervisor {
         let name = &self.shared.command.name;
         let is_good = status.is_ok_and(|status| status.success());
         if is_good {
-            self.console.say(format!("{name} ended ({exit})")).await;
+            self.console.say(format!("{name} ended ({exit})"));
         } else {
-            self.console.warn(format!("{name} ended ({exit}); its last lines:")).await;
+            self.console.warn(format!("{name} ended ({exit}); its last lines:"));
             let lines = self.shared.tail.lines();
             for line in &lines[lines.len().saturating_sub(SHOWN_LINES)..] {
-                self.console.say(format!("  {line}")).await;
+                self.console.app_line_again(format!("  {line}"));
             }
         }
-        self.console.say("start it again with `oxikit app restart`, or `r` and Enter").await;
+        self.console.say("start it again with `oxikit app restart`, or `r` and Enter");
     }
 
     async fn ended(&mut self, status: &io::Result<ExitStatus>) -> String {

@@ -6,8 +6,10 @@ use serde_json::value::RawValue;
 use super::args::{ActionArgs, ActionCommand, CallArgs, Target};
 use super::client::{Client, encoded};
 use super::failure::{Exit, Failure};
-use super::output::{Output, table};
+use super::output::Output;
 use super::run::{Call, Outcome, context_argument, json_argument};
+use crate::terminal::{Text, json_line, json_lines};
+use crate::untrusted_file::read_stdin;
 
 pub(super) async fn run(
     args: ActionArgs,
@@ -51,9 +53,7 @@ fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
         let description = action["description"].as_str().unwrap_or_default();
         vec![key.clone(), description.lines().next().unwrap_or_default().to_owned()]
     };
-    for line in table(&actions.map(row).collect::<Vec<_>>()) {
-        output.line(line)?;
-    }
+    output.table(&actions.map(row).collect::<Vec<_>>(), &[0])?;
     for skipped in list["skipped"].as_array().into_iter().flatten() {
         output.remark(format!("left out: {} ({})", skipped["key"], skipped["reason"]));
     }
@@ -68,7 +68,7 @@ pub(super) async fn call_action(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let input = match args.input.as_deref() {
-        Some("-") => Some(std::io::read_to_string(std::io::stdin().lock())?),
+        Some("-") => Some(read_stdin()?),
         input => input.map(str::to_owned),
     };
     let input = input.map(|text| json_argument("input", &text)).transpose()?;
@@ -92,8 +92,8 @@ fn show_chunk(chunk: &RawValue, output: &mut Output) -> Result<(), Failure> {
         return output.value(&Chunk { chunk });
     }
     match serde_json::from_str::<String>(chunk.get()) {
-        Ok(text) => output.text(&text),
-        Err(_) => output.line(chunk.get()),
+        Ok(text) => output.text(Text::new().lines(text)),
+        Err(_) => output.line(&*json_line(chunk.get())),
     }
 }
 
@@ -120,9 +120,9 @@ fn show_outcome(outcome: &Outcome, is_streamed: bool, output: &mut Output) -> Re
 /// A text as it is, other values on several lines.
 fn show_result(result: &RawValue, output: &mut Output) -> Result<(), Failure> {
     match serde_json::from_str::<Value>(result.get()) {
-        Ok(Value::String(text)) => output.line(text),
+        Ok(Value::String(text)) => output.line(Text::new().lines(text)),
         Ok(value) => output.pretty(&value),
         // Numbers of any size are JSON, but no values of ours.
-        Err(_) => output.line(result.get()),
+        Err(_) => output.line(Text::new().lines(json_lines(result.get()))),
     }
 }

@@ -1,10 +1,9 @@
 //! `oxikit agent`: agents of runtimes, and conversations with them.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 
-use owo_colors::OwoColorize;
 use oxikit_core::chat::{Chat, ChatReply, ToolInterrupt};
 use oxikit_core::{Status, StatusCode};
 use oxikit_wire::Part;
@@ -15,8 +14,9 @@ use super::agent_door::ManagedAgent;
 use super::args::{AgentArgs, AgentCommand, Target};
 use super::client::Client;
 use super::failure::Failure;
-use super::output::{Output, table};
+use super::output::Output;
 use super::run::context_argument;
+use crate::terminal::{self, Text};
 
 pub(super) async fn run(
     args: AgentArgs,
@@ -64,9 +64,7 @@ async fn list(client: &Client, target: &Target, output: &mut Output) -> Result<(
         };
         vec![text(&agent["name"]), kept.to_owned(), text(&agent["description"])]
     };
-    table(&agents.iter().map(row).collect::<Vec<_>>())
-        .into_iter()
-        .try_for_each(|line| output.line(line))
+    output.table(&agents.iter().map(row).collect::<Vec<_>>(), &[0])
 }
 
 /// What is said next.
@@ -123,7 +121,7 @@ impl Conversation<'_> {
                 Turn::Answers(answers) => self.chat.resume_stream(answers).await?,
             };
             while let Some(chunk) = running.next().await {
-                if !is_json && output.text(&chunk.to_text()).is_err() {
+                if !is_json && output.text(Text::new().lines(chunk.to_text())).is_err() {
                     return Ok(None);
                 }
             }
@@ -159,7 +157,8 @@ impl Conversation<'_> {
         for waiting in reply.interrupts() {
             let (name, request) = (waiting.name(), waiting.request());
             let input = request.input.as_ref().map(Value::to_string).unwrap_or_default();
-            self.output.line(format!("{} {name} {input}", "waits for an answer:".yellow()))?;
+            let text = Text::new().yellow("waits for an answer:");
+            self.output.line(text.plain(format!(" {name} {input}")))?;
         }
         Ok(())
     }
@@ -183,7 +182,7 @@ async fn ask(prompt: &str) -> Result<Option<String>, Failure> {
     let read = move || -> io::Result<Option<String>> {
         loop {
             if let Some(prompt) = &prompt {
-                write!(io::stderr(), "{prompt}")?;
+                terminal::write_err(&prompt.as_str().into());
             }
             let mut line = String::new();
             if io::stdin().lock().read_line(&mut line)? == 0 {

@@ -6,6 +6,7 @@ use super::args::{AppArgs, AppCommand};
 use super::client::Client;
 use super::failure::Failure;
 use super::output::Output;
+use crate::terminal::Text;
 
 pub(super) async fn run(
     args: AppArgs,
@@ -22,7 +23,7 @@ pub(super) async fn run(
     }
     output.line(describe(&status))?;
     for line in status["lastLines"].as_array().into_iter().flatten() {
-        output.line(format!("  {}", line.as_str().unwrap_or_default()))?;
+        output.line(Text::from("  ").application(line.as_str().unwrap_or_default()))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod actions;
 mod agents;
+mod logs;
 mod traces;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ pub(super) use actions::{ActionArgs, ActionCommand, CallArgs, FlowArgs, FlowComm
 pub(super) use agents::{
     AgentArgs, AgentCommand, Caller, SessionArgs, SessionCommand, SessionListArgs, SessionName,
 };
+pub(super) use logs::{LogArgs, LogCommand, LogFilterArgs};
 pub(super) use traces::{TraceArgs, TraceCommand, TraceFilterArgs};
 
 const EXAMPLES: &str = "\
@@ -38,7 +40,7 @@ Exit codes:
 #[command(name = "oxikit", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct Cli {
     /// The folder of the project; else the nearest one from here upwards.
-    #[arg(long, global = true, value_name = "DIR", env = "OXIKIT_PROJECT")]
+    #[arg(long, global = true, value_name = "DIR", env = "OXIKIT_PROJECT", hide_env_values = true)]
     pub(super) project: Option<PathBuf>,
     /// Write JSON, one value a line, in a form that stays as it is.
     #[arg(long, global = true)]
@@ -65,6 +67,8 @@ pub(super) enum Command {
     Session(SessionArgs),
     /// Look at traces.
     Trace(TraceArgs),
+    /// Look at the lines that applications have logged.
+    Log(LogArgs),
     /// Keep inputs to try actions on.
     Dataset(DatasetArgs),
     /// Let evaluators judge what actions answer.
@@ -118,6 +122,9 @@ pub(super) struct StartArgs {
     /// versions of Genkit that cannot dial.
     #[arg(long)]
     pub(super) reflection_v1: bool,
+    /// The spelling of Genkit for what is the default here: the application dials (V2).
+    #[arg(long, hide = true, conflicts_with = "reflection_v1")]
+    pub(super) experimental_reflection_v2: bool,
     #[command(flatten)]
     pub(super) settings: SettingArgs,
     /// What to start; else what the files of the project say.

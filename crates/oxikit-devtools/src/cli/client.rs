@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::CONTENT_TYPE;
@@ -9,11 +10,13 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use super::events::Events;
 use super::failure::{Exit, Failure};
+use crate::manager::Token;
 use crate::project::{is_alive, manager_of};
-use crate::server::ManagerFile;
+use crate::server::{ManagerFile, proof};
 
 /// Tools that live answer at once, even if what was asked for takes long.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
@@ -23,12 +26,14 @@ const CONNECT_TIME: Duration = Duration::from_secs(3);
 pub(super) struct Client {
     http: reqwest::Client,
     manager: ManagerFile,
+    verified: Arc<OnceCell<()>>,
 }
 
 impl Client {
     /// The tools that run for the project of this folder.
     pub(super) fn find(dir: &Path) -> Result<Self, Failure> {
-        let (root, manager) = manager_of(dir).ok_or_else(|| {
+        let found = manager_of(dir).map_err(Failure::nobody_there)?;
+        let (root, manager) = found.ok_or_else(|| {
             Failure::nobody_there(format!(
                 "no tools run for {}: start them with `oxikit start` (or `oxikit start --demo`), or name the project with --project",
                 dir.display()
@@ -46,10 +51,36 @@ impl Client {
 
     /// The tools of this file.
     pub(super) fn of(manager: ManagerFile) -> Result<Self, Failure> {
-        // A proxy has no business on this machine.
-        let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME).build();
+        let http = reqwest::Client::builder()
+            // A proxy has no business on this machine, and inputs go nowhere else.
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIME)
+            .build();
         let http = http.map_err(|error| Failure::internal(error.to_string()))?;
-        Ok(Self { http, manager })
+        Ok(Self { http, manager, verified: Arc::default() })
+    }
+
+    /// Makes sure that the tools of the file listen there, and not another program. Until
+    /// then nothing is sent but a random challenge.
+    pub(super) async fn verify(&self) -> Result<(), Failure> {
+        self.verified.get_or_try_init(|| self.challenge()).await.copied()
+    }
+
+    async fn challenge(&self) -> Result<(), Failure> {
+        let challenge = proof::challenge();
+        let request = self.http.get(format!("{}/", self.manager.api_url));
+        let request = request.header(proof::CHALLENGE, &challenge).timeout(CONNECT_TIME);
+        let answer = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let proof = answer.headers().get(proof::PROOF).and_then(|proof| proof.to_str().ok());
+        let token = Token::known(&self.manager.token);
+        match (token, proof) {
+            (Some(token), Some(proof)) if proof::is_proven(&token, &challenge, proof) => Ok(()),
+            _ => Err(Failure::nobody_there(format!(
+                "another program, or another version of the tools, listens at {}: start the tools with `oxikit start`",
+                self.manager.api_url
+            ))),
+        }
     }
 
     /// Where the tools are, with their tokens.
@@ -100,6 +131,7 @@ impl Client {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        self.verify().await?;
         let response = request.send().await.map_err(|error| self.unreachable(&error))?;
         if response.status().is_success() {
             return Ok(response);
@@ -156,6 +188,12 @@ pub(super) async fn read<T: DeserializeOwned>(response: Response) -> Result<T, F
     let body = response.bytes().await.map_err(broken)?;
     serde_json::from_slice(&body)
         .map_err(|error| Failure::internal(format!("the tools did not answer JSON: {error}")))
+}
+
+/// A query of the members that have a value.
+pub(super) fn query(members: &[(&str, Option<&String>)]) -> String {
+    let given = members.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    given.map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>().join("&")
 }
 
 /// Text as a part of a URL.

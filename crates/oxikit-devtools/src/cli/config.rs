@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Place;
 use super::args::{ConfigArgs, ConfigCommand};
 use super::failure::Failure;
-use super::output::{Output, table};
+use super::output::Output;
 use super::settings::Settings;
 
 pub(super) fn run(args: ConfigArgs, place: &Place, output: &mut Output) -> Result<(), Failure> {
@@ -26,10 +26,7 @@ pub(super) fn run(args: ConfigArgs, place: &Place, output: &mut Output) -> Resul
         }
         row
     };
-    for line in table(&rows.into_iter().map(row).collect::<Vec<_>>()) {
-        output.line(line)?;
-    }
-    Ok(())
+    output.table(&rows.into_iter().map(row).collect::<Vec<_>>(), &[0, 2])
 }
 
 fn shown(value: &Value) -> String {

@@ -5,7 +5,6 @@ mod versions;
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,6 +15,7 @@ use super::output::Output;
 use super::{app, environment};
 use crate::project::{is_alive, manager_of};
 use crate::server::ManagerFile;
+use crate::terminal::Text;
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -65,7 +65,10 @@ pub(super) async fn run(place: &Place, output: &mut Output) -> Result<(), Failur
 pub(super) async fn examine(place: &Place) -> (Vec<Finding>, usize) {
     let root = place.root();
     let mut findings = vec![Finding::good("project", root.display().to_string())];
-    let manager = manager_of(&place.0);
+    let manager = manager_of(&place.0).unwrap_or_else(|refused| {
+        findings.push(Finding::bad("tools", refused, "look at the file; it may not be yours"));
+        None
+    });
     let runtimes = match &manager {
         Some((at, manager)) if is_alive(manager) => {
             if *at != root {
@@ -215,11 +218,12 @@ fn show(findings: &[Finding], output: &mut Output) -> Result<(), Failure> {
         return output.value(&findings);
     }
     for Finding { check, verdict, detail, fix } in findings {
-        match verdict {
-            Verdict::Good => output.line(format!("{} {check}: {detail}", "ok ".green()))?,
-            Verdict::Suspicious => output.line(format!("{} {check}: {detail}", "?  ".yellow()))?,
-            Verdict::Bad => output.line(format!("{} {check}: {detail}", "bad".red()))?,
-        }
+        let mark = match verdict {
+            Verdict::Good => Text::new().green("ok "),
+            Verdict::Suspicious => Text::new().yellow("?  "),
+            Verdict::Bad => Text::new().red("bad"),
+        };
+        output.line(mark.plain(format!(" {check}: {detail}")))?;
         if let Some(fix) = fix {
             output.line(format!("    → {fix}"))?;
         }

@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 use super::Place;
 use super::failure::Failure;
 use super::output::Output;
-use crate::project::manager_of;
 use crate::server::ManagerFile;
 
 /// One `NAME=value` a line: `export $(oxikit env) && node app.js`. They hold tokens.
-pub(super) fn show(place: &Place, output: &mut Output) -> Result<(), Failure> {
-    // Says what is wrong if there is nobody.
-    place.client()?;
-    let (_, manager) = manager_of(&place.0)
-        .ok_or_else(|| Failure::nobody_there("the tools have just ended; start them again"))?;
-    let variables = variables(&manager);
+pub(super) async fn show(place: &Place, output: &mut Output) -> Result<(), Failure> {
+    let client = place.client()?;
+    // A runtime is not led to another program.
+    client.verify().await?;
+    let variables = variables(client.manager());
     if output.is_json() {
         return output.value(&variables.into_iter().collect::<BTreeMap<_, _>>());
     }

@@ -1,6 +1,6 @@
 //! `oxikit eval`: what evaluators think of what actions answer.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 use serde::Serialize;
@@ -14,8 +14,9 @@ use super::eval_data::DataSource;
 use super::eval_report::{Figures, show, sum};
 use super::events::Events;
 use super::failure::{Exit, Failure};
-use super::output::{Output, table};
+use super::output::Output;
 use super::run::{context_argument, json_argument, key_of};
+use crate::terminal;
 
 const PATH: &str = "/api/v1/evaluations";
 
@@ -185,27 +186,18 @@ impl ProgressLine {
             }
             _ => format!("{done} of {} evaluators", self.evaluators),
         };
-        Self::write(&text);
+        terminal::write_progress(&text);
     }
 
     fn clear(&self) {
-        Self::write("");
-    }
-
-    fn write(text: &str) {
-        let mut stderr = io::stderr();
-        if stderr.is_terminal() {
-            // Nobody has to see it.
-            _ = write!(stderr, "\r\x1b[K{text}");
-            _ = stderr.flush();
-        }
+        terminal::write_progress("");
     }
 }
 
 /// Evaluators that cost money are not run without being asked for. Where nobody can be
 /// asked, whoever has written the command has decided.
 async fn confirm_costs(args: &JudgingArgs, client: &Client) -> Result<(), Failure> {
-    if args.force || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if args.force || !io::stdin().is_terminal() || !terminal::is_err_terminal() {
         return Ok(());
     }
     let list = action::list(client, &args.target, Some("evaluator")).await?;
@@ -224,7 +216,8 @@ async fn confirm_costs(args: &JudgingArgs, client: &Client) -> Result<(), Failur
     if billed.is_empty() {
         return Ok(());
     }
-    _ = write!(io::stderr(), "{} may cost money for each case. Go on? [y/N] ", billed.join(", "));
+    let question = format!("{} may cost money for each case. Go on? [y/N] ", billed.join(", "));
+    terminal::write_err(&question.into());
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     match line.trim() {
@@ -262,7 +255,7 @@ fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
     let heading = ["MADE", "ACTION", "DATA SET", "EVALUATION", "RESULT"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     rows.extend(keys.iter().map(row));
-    table(&rows).into_iter().try_for_each(|line| output.line(line))
+    output.table(&rows, &[3])
 }
 
 async fn extract(

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::failure::Failure;
+use crate::untrusted_file::read_named;
 
 /// Where the cases of an evaluation come from, as the tools want to hear it.
 #[derive(Debug, Default, Serialize)]
@@ -40,7 +41,7 @@ impl DataSource {
 /// The cases of a file.
 pub(super) fn read_cases(path: &Path) -> Result<Vec<Box<RawValue>>, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(&name, &error))?;
+    let text = read_named(path).map_err(|error| refuse(&name, &error))?;
     cases(&text).map_err(|error| refuse(&name, &error))
 }
 

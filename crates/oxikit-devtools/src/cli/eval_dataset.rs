@@ -9,7 +9,7 @@ use super::eval::done;
 use super::eval_args::{DatasetArgs, DatasetCommand};
 use super::eval_data::read_cases;
 use super::failure::Failure;
-use super::output::{Output, table};
+use super::output::Output;
 use super::run::key_of;
 
 const PATH: &str = "/api/v1/datasets";
@@ -106,5 +106,5 @@ fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
     let heading = ["DATA SET", "SAMPLES", "VERSION", "FOR", "CHANGED"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     rows.extend(datasets.iter().map(row));
-    table(&rows).into_iter().try_for_each(|line| output.line(line))
+    output.table(&rows, &[0])
 }

@@ -1,13 +1,16 @@
 //! What came of an evaluation, for people and for CI.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::output::{Output, table};
+use super::output::Output;
+use crate::terminal::Text;
+
+/// Maximum number of evaluators that have a column. Others are only counted.
+const MAX_EVALUATORS: usize = 24;
 
 /// An evaluation in figures. The JSON form is documented.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -88,20 +91,27 @@ fn verdict(metric: &Value) -> Option<bool> {
 pub(super) fn show(run: &Value, output: &mut Output) -> Result<(), Failure> {
     let cases = list(&run["results"]);
     let mut columns: Vec<String> = Vec::new();
+    let mut more: HashSet<String> = HashSet::new();
     for name in cases.iter().flat_map(|case| list(&case["metrics"])).map(column) {
-        if !columns.contains(&name) {
-            columns.push(name);
+        match columns.len() < MAX_EVALUATORS {
+            true if !columns.contains(&name) => columns.push(name),
+            false if !columns.contains(&name) => _ = more.insert(name),
+            _ => {}
         }
     }
     let mut rows = vec![vec!["CASE".to_owned(), "RUN".to_owned()]];
     rows[0].extend(columns.iter().cloned());
     rows.extend(cases.iter().map(|case| row(case, &columns)));
-    table(&rows).into_iter().try_for_each(|line| output.line(line))?;
+    output.table(&rows, &[0])?;
+    if !more.is_empty() {
+        output.remark(format!("{} more evaluators: see them with --json", more.len()));
+    }
     for (what, why) in reasons(cases) {
         output.remark(format!("{what}: {why}"));
     }
     for summary in list(&run["key"]["metricSummaries"]) {
-        output.line(format!("{} {}", short(&summary["evaluator"]).bold(), sum(summary)))?;
+        let name = Text::new().bold(short(&summary["evaluator"]));
+        output.line(name.plain(format!(" {}", sum(summary))))?;
     }
     output.line(Figures::of(run).text())
 }
@@ -147,9 +157,10 @@ fn cell(metric: &Value) -> String {
 /// What went wrong, each reason once: with the first case that has it.
 fn reasons(cases: &[Value]) -> Vec<(String, String)> {
     let mut reasons: Vec<(String, String)> = Vec::new();
+    let mut known = HashSet::new();
     let mut add = |what: String, why: &Value| {
         let why = why.as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-        if !why.is_empty() && !reasons.iter().any(|(_, known)| *known == why) {
+        if !why.is_empty() && known.insert(why.clone()) {
             reasons.push((what, why));
         }
     };

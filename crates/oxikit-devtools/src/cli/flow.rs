@@ -1,7 +1,7 @@
 //! `oxikit flow`: runs flows, on one input or on many.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -13,6 +13,8 @@ use super::client::Client;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::run::{Call, Outcome, context_argument, key_of};
+use crate::terminal::{self, json_line};
+use crate::untrusted_file::read_named;
 
 pub(super) async fn run(
     args: FlowArgs,
@@ -69,7 +71,7 @@ fn read_inputs(path: &Path) -> Result<Vec<Box<RawValue>>, Failure> {
         let path = path.display();
         Failure::usage(format!("{path}: {error}; it has to be a JSON array, or one value a line"))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    let text = read_named(path).map_err(|error| refuse(&error))?;
     if let Ok(inputs) = serde_json::from_str(&text) {
         return Ok(inputs);
     }
@@ -93,16 +95,14 @@ fn show_row(row: &BatchRow, output: &mut Output) -> Result<(), Failure> {
         }
         Outcome { result, .. } => {
             let result = result.as_deref().map(RawValue::get).unwrap_or_default();
-            output.line(format!("{} {result}", row.index))
+            output.line(format!("{} {}", row.index, json_line(result)))
         }
     }
 }
 
 /// For those who watch.
 fn progress(index: usize, count: usize) {
-    let mut stderr = io::stderr();
-    if stderr.is_terminal() && !io::stdout().is_terminal() {
-        // Nobody has to see it.
-        _ = write!(stderr, "\r{index} of {count} ");
+    if !terminal::is_out_terminal() {
+        terminal::write_progress(&format!("{index} of {count} "));
     }
 }

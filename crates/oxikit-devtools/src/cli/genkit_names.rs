@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 /// What the official tools call our commands.
-const NAMES: [(&str, [&str; 2]); 7] = [
+const NAMES: [(&str, [&str; 2]); 8] = [
     ("flow:run", ["flow", "run"]),
     ("flow:batchRun", ["flow", "batch"]),
     ("eval:flow", ["eval", "run"]),
@@ -11,6 +11,7 @@ const NAMES: [(&str, [&str; 2]); 7] = [
     ("eval:extractData", ["eval", "extract"]),
     ("trace:list", ["trace", "list"]),
     ("trace:get", ["trace", "show"]),
+    ("log:list", ["log", "list"]),
 ];
 
 /// The words of the command line with our spelling of the command. Any other pair
@@ -55,6 +56,7 @@ mod tests {
         check("oxikit --json flow:batchRun f x.json", "oxikit --json flow batch f x.json");
         check("oxikit trace:get 1", "oxikit trace show 1");
         check("oxikit trace:list", "oxikit trace list");
+        check("oxikit log:list", "oxikit log list");
         check("oxikit eval:flow f --input x", "oxikit eval run f --input x");
         check("oxikit eval:run x.json", "oxikit eval judge x.json");
         check("oxikit eval:extractData f", "oxikit eval extract f");

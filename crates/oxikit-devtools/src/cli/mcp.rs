@@ -16,12 +16,14 @@ mod seat;
 mod toolbox;
 mod traces;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use super::Place;
 use super::failure::Failure;
-use super::start::Signals;
+use super::start::{LAST_LINES_TIME, Signals, show_own_log};
+use crate::console::Console;
+use crate::terminal::{self, Text};
 use desk::Desk;
 use toolbox::Toolbox;
 
@@ -37,13 +39,11 @@ code call restart_runtime before you run anything again. If a runtime is not vis
 /// Serves until the standard input ends, or a signal comes.
 pub(super) async fn run(place: &Place) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
-    log_to_stderr();
+    let console = Console::start_beside("oxikit");
+    show_own_log(&console);
     if io::stdin().is_terminal() {
-        // Nobody has to read it.
-        _ = writeln!(
-            io::stderr(),
-            "this is for coding agents: see `oxikit mcp --help`; Ctrl-D ends"
-        );
+        let text = "this is for coding agents: see `oxikit mcp --help`; Ctrl-D ends";
+        terminal::write_err(&Text::from(text).end());
     }
     let desk = Arc::new(Desk::new(place.clone()));
     let toolbox = Toolbox::new(desk.clone(), INSTRUCTIONS);
@@ -53,17 +53,6 @@ pub(super) async fn run(place: &Place) -> Result<(), Failure> {
         () = signals.next() => Ok(()),
     };
     desk.close().await;
+    console.flush(LAST_LINES_TIME).await;
     served.map_err(|error| Failure::failed("FAILED_PRECONDITION", format!("no MCP: {error}")))
-}
-
-fn log_to_stderr() {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .log_internal_errors(false);
-    // A second one is not started.
-    _ = log.try_init();
 }

@@ -1,14 +1,17 @@
 //! What commands print: JSON for programs, or text for people, with colours on a
-//! terminal.
+//! terminal. Both are escaped by [`crate::terminal`].
 
-use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use owo_colors::OwoColorize;
 use serde::Serialize;
 
 use super::failure::Failure;
+use super::table::table;
+use crate::terminal::{self, Text};
+
+/// Maximum number of columns of a row that is not for a terminal. Longer ones are cut.
+const MAX_COLUMNS: usize = 4096;
 
 /// The standard output of a command. A reader who leaves ends the command quietly.
 #[derive(Debug)]
@@ -28,59 +31,54 @@ impl Output {
 
     /// A value on a line of its own.
     pub(super) fn value(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let mut line = serde_json::to_string(value).map_err(io::Error::other)?;
-        line.push('\n');
-        self.text(&line)
+        let json = serde_json::to_string(value).map_err(io::Error::other)?;
+        Ok(terminal::write_json(&json)?)
     }
 
     /// A value for people: on several lines.
     pub(super) fn pretty(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let mut text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
-        text.push('\n');
-        self.text(&text)
+        let json = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
+        self.text(Text::new().lines(json).end())
     }
 
     /// A line for people.
-    pub(super) fn line(&mut self, line: impl Display) -> Result<(), Failure> {
-        self.text(&format!("{line}\n"))
+    pub(super) fn line(&mut self, line: impl Into<Text>) -> Result<(), Failure> {
+        self.text(line.into().end())
     }
 
-    /// Text as it is. It is seen at once.
-    pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
-        let mut stdout = anstream::stdout();
-        stdout.write_all(text.as_bytes())?;
-        Ok(stdout.flush()?)
+    /// A line of a list or a tree: it is cut to the width of the terminal.
+    pub(super) fn row(&mut self, row: Text) -> Result<(), Failure> {
+        self.line(row.cut(terminal::out_columns().unwrap_or(MAX_COLUMNS)))
+    }
+
+    /// Rows with columns of the same width; the first is the heading, if there is one.
+    /// Columns that are to be copied, such as ids, are cut last.
+    pub(super) fn table(&mut self, rows: &[Vec<String>], ids: &[usize]) -> Result<(), Failure> {
+        table(rows, ids, terminal::out_columns()).into_iter().try_for_each(|row| self.line(row))
+    }
+
+    /// Text without a line break of its own. It is seen at once.
+    pub(super) fn text(&mut self, text: Text) -> Result<(), Failure> {
+        Ok(terminal::write_out(&text)?)
     }
 
     /// A remark beside the output, for people only.
-    pub(super) fn remark(&mut self, text: impl Display) {
-        // Nobody has to read it.
-        _ = writeln!(anstream::stderr(), "{}", text.dimmed());
+    pub(super) fn remark(&mut self, text: impl AsRef<str>) {
+        terminal::write_err(&Text::new().dimmed(text.as_ref()).end());
     }
 
-    /// What went wrong.
+    /// What went wrong, on one or several lines.
     pub(super) fn error(&mut self, message: &str) {
-        _ = writeln!(anstream::stderr(), "{} {message}", "error:".red().bold());
+        terminal::write_err(&Text::new().bold_red("error:").plain(" ").paragraph(message).end());
     }
 }
 
-/// Lines with columns of the same width. The first line is the heading.
-pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
-/// How long something took, for people.
+/// How long something took, for people; `?` if that cannot be.
 pub(super) fn duration(milliseconds: f64) -> String {
+    /// A longer time is not one that somebody has waited for.
+    const LONGEST: f64 = 100.0 * 365.0 * 24.0 * 3600.0 * 1000.0;
     match milliseconds {
+        ms if !(0.0..=LONGEST).contains(&ms) => "?".to_owned(),
         ms if ms < 1.0 => format!("{:.0} µs", ms * 1000.0),
         ms if ms < 1000.0 => format!("{ms:.1} ms"),
         ms => format!("{:.2} s", ms / 1000.0),
@@ -103,14 +101,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_below_each_other() {
-        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
-        let lines = table(&[row(["id", "name"]), row(["longer", "x"]), row(["é", ""])]);
-        assert_eq!(lines, ["id      name", "longer  x", "é"]);
+    fn durations_have_a_fitting_unit() {
+        assert_eq!([0.25, 12.34, 2500.0].map(duration), ["250 µs", "12.3 ms", "2.50 s"]);
+        let odd = [-5.0, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+        assert_eq!(odd.map(duration), ["?"; 5]);
     }
 
     #[test]
-    fn durations_have_a_fitting_unit() {
-        assert_eq!([0.25, 12.34, 2500.0].map(duration), ["250 µs", "12.3 ms", "2.50 s"]);
+    fn every_moment_has_a_short_text() {
+        for moment in [0.0, -1e300, 1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(ago(moment).len() < 40, "{}", ago(moment));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::failure::Failure;
-use super::output::{Output, table};
+use super::output::Output;
 
 /// The runtimes that are connected; a star marks the one that is asked when none is
 /// named.
@@ -29,5 +29,5 @@ pub(super) async fn list(client: &Client, output: &mut Output) -> Result<(), Fai
             text("timestamp") + state,
         ]);
     }
-    table(&rows).into_iter().try_for_each(|line| output.line(line))
+    output.table(&rows, &[1])
 }

@@ -1,7 +1,7 @@
 //! `oxikit session`: what agents have kept.
 
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 use oxikit_core::redact;
@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::args::{Caller, SessionArgs, SessionCommand, SessionListArgs, SessionName, Target};
 use super::client::{Client, encoded};
 use super::failure::Failure;
-use super::output::{Output, ago, table};
+use super::output::{Output, ago};
 use super::run::context_argument;
 use super::session_text;
+use crate::terminal;
 
 /// So many traces of a session the tools put into one file.
 const MAX_EXPORTED: usize = 1000;
@@ -88,7 +89,7 @@ async fn list(
     let heading = ["SESSION", "TURNS", "MESSAGES", "STATUS", "UPDATED"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     rows.extend(sessions.iter().map(row));
-    table(&rows).into_iter().try_for_each(|line| output.line(line))?;
+    output.table(&rows, &[0])?;
     if is_seen {
         output.remark("as the traces tell: this runtime does not list what it keeps");
     }
@@ -128,7 +129,7 @@ async fn show(
     }
     if with_tree || session_text::has_branches(&details) {
         output.line("")?;
-        session_text::tree(&details).into_iter().try_for_each(|line| output.line(line))?;
+        session_text::tree(&details).into_iter().try_for_each(|line| output.row(line))?;
     }
     output.remark(format!("{}: {}", session.session, session_text::status(&details)));
     if details["metadata"]["isCut"] == true {
@@ -176,7 +177,7 @@ async fn confirm(session: &SessionName) -> Result<bool, Failure> {
     let question =
         format!("delete session `{}` of `{}` for good? [y/N] ", session.session, session.agent);
     let read = move || -> io::Result<bool> {
-        write!(io::stderr(), "{question}")?;
+        terminal::write_err(&question.into());
         let mut line = String::new();
         io::stdin().lock().read_line(&mut line)?;
         Ok(matches!(line.trim(), "y" | "Y" | "yes"))

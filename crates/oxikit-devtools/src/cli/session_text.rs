@@ -1,11 +1,12 @@
 //! A session as people read it: its conversation, and the tree of its snapshots.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use owo_colors::OwoColorize;
 use serde_json::Value;
 
+use super::forest::{Node, Placed, forest};
 use super::output::ago;
+use crate::terminal::Text;
 
 /// Deeper branches are not shown further in.
 const MAX_INDENT: usize = 20;
@@ -24,28 +25,29 @@ pub(super) fn status(session: &Value) -> &'static str {
 }
 
 /// The messages, what the agent has made, and what it remembers.
-pub(super) fn conversation(details: &Value) -> Vec<String> {
+pub(super) fn conversation(details: &Value) -> Vec<Text> {
+    let titled = |title: String, text: String| Text::new().bold(title).plain(" ").paragraph(text);
     let mut lines = Vec::new();
     for message in items(&details["threads"]["main"]) {
         let role = message["role"].as_str().unwrap_or("?");
         for part in items(&message["content"]) {
-            lines.push(format!("{} {}", format!("{role}:").bold(), said(part)));
+            lines.push(titled(format!("{role}:"), said(part)));
         }
     }
     for artifact in items(&details["state"]["artifacts"]) {
         let name = artifact["name"].as_str().unwrap_or("without a name");
         let parts: Vec<_> = items(&artifact["parts"]).map(said).collect();
-        lines.push(format!("{} {}", format!("artifact {name}:").bold(), parts.join("\n")));
+        lines.push(titled(format!("artifact {name}:"), parts.join("\n")));
     }
     if let Some(state) = details["state"].as_object() {
         let state: serde_json::Map<_, _> =
             state.iter().filter(|(name, _)| *name != "artifacts").map(cloned).collect();
         if !state.is_empty() {
-            lines.push(format!("{} {}", "state:".bold(), Value::Object(state)));
+            lines.push(titled("state:".to_owned(), Value::Object(state).to_string()));
         }
     }
     if let Some(error) = details["error"]["message"].as_str() {
-        lines.push(format!("{} {error}", "failed:".red().bold()));
+        lines.push(Text::new().bold_red("failed:").plain(" ").paragraph(error));
     }
     lines
 }
@@ -106,42 +108,36 @@ pub(super) fn has_branches(details: &Value) -> bool {
 
 /// A line for each snapshot, in the order of their turns; only branches stand further
 /// in. A star marks the latest one.
-pub(super) fn tree(details: &Value) -> Vec<String> {
-    let known: HashSet<_> = items(&details["snapshots"]).filter_map(id).collect();
-    let mut below: HashMap<Option<&str>, Vec<&Value>> = HashMap::new();
-    for snapshot in items(&details["snapshots"]) {
-        below.entry(parent(snapshot, &known)).or_default().push(snapshot);
-    }
-    let mut lines = Vec::new();
-    let mut waiting = branches(&mut below, None, 0);
-    while let Some((depth, snapshot)) = waiting.pop() {
+pub(super) fn tree<'a>(details: &'a Value) -> Vec<Text> {
+    let snapshots: Vec<&'a Value> = items(&details["snapshots"]).collect();
+    let known: HashSet<_> = snapshots.iter().filter_map(|snapshot| id(snapshot)).collect();
+    let node =
+        |snapshot: &&'a Value| Node::<'a> { id: id(snapshot), parent: parent(snapshot, &known) };
+    let nodes: Vec<Node<'_>> = snapshots.iter().map(node).collect();
+    let depth_below = |depth: Option<usize>, children: usize| {
+        depth.unwrap_or_default() + usize::from(children > 1)
+    };
+    let line = |Placed { index, depth, is_cyclic }: Placed| {
+        let snapshot = snapshots[index];
         let mark = if snapshot["snapshotId"] == details["snapshotId"] { '*' } else { ' ' };
         let indent = "  ".repeat(depth.min(MAX_INDENT));
-        lines.push(format!("{mark} {indent}{}", node(snapshot)));
-        waiting.extend(branches(&mut below, id(snapshot), depth));
-    }
-    lines
+        let line = described(Text::from(format!("{mark} {indent}")), snapshot);
+        match is_cyclic {
+            true => line.yellow(" (its parent is one of the snapshots below it)"),
+            false => line,
+        }
+    };
+    forest(&nodes, depth_below).into_iter().map(line).collect()
 }
 
-/// What went on from a snapshot, last first. It is taken out of the map: it cannot come
-/// again, not even in a circle.
-fn branches<'a>(
-    below: &mut HashMap<Option<&'a str>, Vec<&'a Value>>,
-    of: Option<&'a str>,
-    depth: usize,
-) -> Vec<(usize, &'a Value)> {
-    let children = below.remove(&of).unwrap_or_default();
-    let depth = if children.len() > 1 { depth + 1 } else { depth };
-    children.into_iter().rev().map(|child| (depth, child)).collect()
-}
-
-fn node(snapshot: &Value) -> String {
+fn described(text: Text, snapshot: &Value) -> Text {
     let messages = snapshot["messageCount"].as_u64().unwrap_or_default();
     let written = snapshot["createdAt"].as_f64().map(ago).unwrap_or_default();
     let mut state = vec![snapshot["status"].as_str().unwrap_or("?")];
     state.extend(snapshot["finishReason"].as_str().filter(|it| !matches!(*it, "stop" | "failed")));
     let id = id(snapshot).unwrap_or("?");
-    format!("{id}  {}, {messages} messages, {}", state.join(", "), written.dimmed())
+    let state = state.join(", ");
+    text.plain(format!("{id}  {state}, {messages} messages, ")).dimmed(written)
 }
 
 fn id(snapshot: &Value) -> Option<&str> {
@@ -163,8 +159,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn plain(lines: Vec<String>) -> Vec<String> {
-        lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect()
+    fn plain(lines: Vec<Text>) -> Vec<String> {
+        lines.iter().map(Text::uncoloured).collect()
     }
 
     #[test]
@@ -225,7 +221,10 @@ mod tests {
     fn odd_parents_do_no_harm() {
         check(&session("a", &[("a", Some("a")), ("b", Some("a"))]), false, &["* a", "  b"]);
         check(&session("a", &[("a", Some("gone"))]), false, &["* a"]);
-        check(&session("a", &[("a", Some("b")), ("b", Some("a"))]), false, &[]);
+        check(&session("a", &[("a", Some("b")), ("b", Some("a"))]), false, &["* a", "  b"]);
+        let tree = plain(tree(&session("a", &[("a", Some("b")), ("b", Some("a"))])));
+        assert!(tree[0].ends_with("(its parent is one of the snapshots below it)"), "{tree:?}");
+        assert!(!tree[1].contains("its parent"), "{tree:?}");
     }
 
     #[test]

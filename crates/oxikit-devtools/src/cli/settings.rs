@@ -4,7 +4,6 @@
 mod origin;
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -17,8 +16,11 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::limits::Limits;
+use crate::private_file::check_private;
 use crate::project::DATA_DIR;
+use crate::server::files::SETTINGS;
 use crate::server::{DevServerOptions, PortChoice};
+use crate::untrusted_file::{MAX_SMALL, open, text_of};
 pub(super) use origin::{Origin, Setting};
 use origin::{Variables, pick, pick_port};
 
@@ -214,22 +216,52 @@ fn on(flag: bool) -> Option<bool> {
 
 /// The file with the settings of a project.
 fn file_of(root: &Path) -> PathBuf {
-    root.join(DATA_DIR).join("config.toml")
+    root.join(DATA_DIR).join(SETTINGS)
 }
 
 fn read_file(path: &Path) -> Result<SettingFile, Failure> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
+    let refused =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
+    let (file, metadata) = match open(path) {
+        Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SettingFile::default()),
-        Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()))),
+        Err(error) => return Err(refused(&error)),
     };
-    toml::from_str(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    let text = text_of(file, MAX_SMALL).map_err(|error| refused(&error))?;
+    let file: SettingFile = toml::from_str(&text).map_err(|error| refused(&error))?;
+    // A cloned repository may bring a file along. It cannot bring one that is closed to
+    // other users, unless all files of this user are.
+    match (file.opening(), check_private(&metadata)) {
+        (Some(setting), Err(error)) => Err(refused(&format!(
+            "`{setting}` lets others in, and counts only in a file that is yours alone, but {error}; if you have written it, say `chmod 600 {}`",
+            path.display()
+        ))),
+        _ => Ok(file),
+    }
+}
+
+impl SettingFile {
+    /// The name of a setting that lets others reach the tools, or lets secrets be stored.
+    fn opening(&self) -> Option<&'static str> {
+        let is_some = |list: &Option<Vec<String>>| list.as_ref().is_some_and(|it| !it.is_empty());
+        let settings = [
+            ("host", self.host.is_some_and(|host| !host.is_loopback())),
+            ("allow_host", is_some(&self.allow_host)),
+            ("allow_origin", is_some(&self.allow_origin)),
+            ("raw", self.raw == Some(true)),
+        ];
+        settings.into_iter().find(|(_, is_set)| *is_set).map(|(name, _)| name)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use crate::manager::ManagerOptions;
+    use crate::private_file::write_private;
 
     fn resolve(
         flags: &SettingArgs,
@@ -238,7 +270,7 @@ mod tests {
     ) -> Result<Settings, String> {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join(DATA_DIR)).unwrap();
-        fs::write(file_of(dir.path()), file).unwrap();
+        write_private(&file_of(dir.path()), file.as_bytes()).unwrap();
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
@@ -279,6 +311,28 @@ mod tests {
         assert!(refused(&[], "prot = 1").contains("prot"));
         assert!(refused(&[], "host = \"example\"").contains("host"));
         assert!(refused(&[], "[prices.m]\ninput = 1").contains("output"));
+    }
+
+    #[test]
+    fn only_a_private_file_lets_others_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        let check = |text: &str, mode: u32| {
+            write_private(&path, text.as_bytes()).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            read_file(&path).map(drop).map_err(|failure| failure.to_json().to_string())
+        };
+        for (name, text) in [
+            ("host", "host = \"0.0.0.0\""),
+            ("allow_host", "allow_host = [\"evil.example\"]"),
+            ("allow_origin", "allow_origin = [\"http://evil.example\"]"),
+            ("raw", "raw = true"),
+        ] {
+            let refused = check(text, 0o644).unwrap_err();
+            assert!(refused.contains(name) && refused.contains("chmod 600"), "{refused}");
+            check(text, 0o600).unwrap();
+        }
+        check("host = \"127.0.0.2\"\nport = 1\nstrict = true\nraw = false", 0o644).unwrap();
     }
 
     #[test]

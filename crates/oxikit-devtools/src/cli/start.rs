@@ -1,9 +1,10 @@
 //! `oxikit start`: the tools, and an application with them.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
@@ -20,6 +21,7 @@ use crate::demo::DEMO_COMMAND;
 use crate::manager::Preferred;
 use crate::project::{self, DATA_DIR};
 use crate::server::{AppControl, DevServer, ManagerFile};
+use crate::terminal;
 
 /// What to try with the demo.
 const DEMO_TRIES: [&str; 4] = [
@@ -28,6 +30,10 @@ const DEMO_TRIES: [&str; 4] = [
     "trace show latest",
     "--help",
 ];
+
+/// Time for the last lines to be written. A pipe that nobody reads does not keep the
+/// tools from ending.
+pub(super) const LAST_LINES_TIME: Duration = Duration::from_millis(500);
 
 /// Runs until somebody ends it.
 pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Result<(), Failure> {
@@ -38,13 +44,13 @@ pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Resu
     let mut command = command(&args, &settings, &root)?;
     refuse_second(&root).await?;
     let _claim = project::claim(&root).map_err(Failure::nobody_there)?;
-    let console = Console::start(command.name.clone(), is_json);
+    let console = Console::start(&command.name, is_json);
     show_own_log(&console);
     let server = DevServer::start(settings.server_options(root.clone())).await;
     let server = server.map_err(|error| Failure::nobody_there(error.to_string()))?;
     let watcher = settings.watch.value.then(|| watch_files(&root)).transpose();
     let watcher = watcher.map_err(|error| Failure::internal(error.to_string()))?;
-    greet(&console, &server, &command, &args, &settings).await;
+    greet(&console, &server, &command, &args, &settings);
 
     command.env = environment(&server, args.reflection_v1);
     let guard = Guard::start()?;
@@ -52,7 +58,7 @@ pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Resu
     server.set_app(Arc::new(app.clone()));
     attend(&server, &app, &console, watcher, &mut signals).await;
 
-    console.say("ending").await;
+    console.say("ending");
     tokio::select! {
         () = end(app, server) => {
             // It has said all it had to say.
@@ -61,7 +67,7 @@ pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Resu
         // Who asks twice does not want to wait; the guard sees to the application.
         () = signals.next() => {}
     }
-    console.flush().await;
+    console.flush(LAST_LINES_TIME).await;
     Ok(())
 }
 
@@ -115,6 +121,7 @@ fn short_name(program: &OsString) -> String {
 
 /// Two tools for one project would hide each other.
 async fn refuse_second(root: &Path) -> Result<(), Failure> {
+    // A file that does not count is replaced.
     let Some(manager) = ManagerFile::read(&root.join(DATA_DIR)) else { return Ok(()) };
     let (pid, url) = (manager.pid, manager.api_url.clone());
     if project::is_alive(&manager) && Client::of(manager)?.get("/api/v1/info").await.is_ok() {
@@ -126,7 +133,7 @@ async fn refuse_second(root: &Path) -> Result<(), Failure> {
 }
 
 /// What the tools have to say about themselves stands among their lines.
-fn show_own_log(console: &Console) {
+pub(super) fn show_own_log(console: &Console) {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let console = console.clone();
@@ -140,7 +147,7 @@ fn show_own_log(console: &Console) {
     _ = log.try_init();
 }
 
-async fn greet(
+fn greet(
     console: &Console,
     server: &DevServer,
     command: &AppCommand,
@@ -149,25 +156,25 @@ async fn greet(
 ) {
     let urls = server.urls();
     // A log keeps what is written into it: only a terminal gets the token.
-    let page = if io::stdout().is_terminal() { &*urls.page } else { urls.base() };
-    console.say(format!("tools      {page}")).await;
-    console.say(format!("runtimes   {}", without_token(&urls.reflection))).await;
-    console.say(format!("telemetry  {}", without_token(&urls.telemetry))).await;
+    let page = if terminal::is_out_terminal() { &*urls.page } else { urls.base() };
+    console.say(format!("tools      {page}"));
+    console.say(format!("runtimes   {}", without_token(&urls.reflection)));
+    console.say(format!("telemetry  {}", without_token(&urls.telemetry)));
     if !settings.host.value.is_loopback() {
         let host = settings.host.value;
         let warning = format!("others can reach the tools at {host}; the token keeps them out");
-        console.warn(warning).await;
+        console.warn(warning);
     }
     if args.demo {
         let oxikit = own_command();
-        console.say("in another terminal, here:").await;
+        console.say("in another terminal, here:");
         for words in DEMO_TRIES {
-            console.say(format!("  {oxikit} {words}")).await;
+            console.say(format!("  {oxikit} {words}"));
         }
         return;
     }
     let words: Vec<_> = command.words.iter().map(|word| word.to_string_lossy()).collect();
-    console.say(format!("starting   {}", words.join(" "))).await;
+    console.say(format!("starting   {}", words.join(" ")));
 }
 
 /// How the user can call this program: by its name, if the shell finds it so.
@@ -218,13 +225,13 @@ async fn attend(
                 }
             }
             Some(file) = changed_file(&mut watcher) => {
-                console.say(format!("{} changed", file.display())).await;
+                console.say(format!("{} changed", file.display()));
                 again.notify_one();
             }
             Some(wish) = next_wish(&mut wishes) => match wish {
                 Wish::Restart => again.notify_one(),
                 Wish::Quit => break,
-                Wish::Unclear => console.say("r restarts the application, q ends").await,
+                Wish::Unclear => console.say("r restarts the application, q ends"),
             },
         }
     }

@@ -1,12 +1,11 @@
 //! `oxikit trace`: what has run.
 
-use owo_colors::OwoColorize;
 use serde_json::Value;
 
 use super::args::{TraceArgs, TraceCommand, TraceFilterArgs};
-use super::client::{Client, encoded};
-use super::failure::Failure;
-use super::output::{Output, ago, duration, table};
+use super::client::{Client, encoded, query};
+use super::failure::{Exit, Failure};
+use super::output::{Output, ago, duration};
 use super::trace_tree;
 
 pub(super) async fn run(
@@ -18,11 +17,14 @@ pub(super) async fn run(
         TraceCommand::List(filter) => list(&filter, client, output).await,
         TraceCommand::Show { id } => show(&id, client, output).await,
         TraceCommand::Tail => {
-            tokio::select! {
-                ended = tail(client, output) => ended,
-                // That is how it is meant to end.
-                _ = tokio::signal::ctrl_c() => Ok(()),
-            }
+            // In a task of its own: this one may be writing to a pipe that nobody reads.
+            tokio::spawn(async {
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    // That is how it is meant to end.
+                    std::process::exit(Exit::Good as i32);
+                }
+            });
+            tail(client, output).await
         }
     }
 }
@@ -32,7 +34,7 @@ async fn list(
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let page = client.get(&format!("/api/v1/traces?{}", query(filter))).await?;
+    let page = client.get(&format!("/api/v1/traces?{}", filtered(filter))).await?;
     if output.is_json() {
         return output.value(&page);
     }
@@ -44,25 +46,20 @@ async fn list(
     let heading = ["STARTED", "DURATION", "STATUS", "TYPE", "NAME", "TOKENS", "TRACE"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     rows.extend(traces.iter().map(row));
-    table(&rows).into_iter().try_for_each(|line| output.line(line))
+    output.table(&rows, &[6])
 }
 
-fn query(filter: &TraceFilterArgs) -> String {
+fn filtered(filter: &TraceFilterArgs) -> String {
     let TraceFilterArgs { limit, name, kind, status, text, session, after } = filter;
-    let mut query = format!("limit={limit}");
-    for (member, value) in [
-        ("name", name),
-        ("type", kind),
-        ("status", status),
-        ("text", text),
-        ("session", session),
-        ("continuationToken", after),
-    ] {
-        if let Some(value) = value {
-            query.push_str(&format!("&{member}={}", encoded(value)));
-        }
-    }
-    query
+    query(&[
+        ("limit", Some(&limit.to_string())),
+        ("name", name.as_ref()),
+        ("type", kind.as_ref()),
+        ("status", status.as_ref()),
+        ("text", text.as_ref()),
+        ("session", session.as_ref()),
+        ("continuationToken", after.as_ref()),
+    ])
 }
 
 fn row(trace: &Value) -> Vec<String> {
@@ -90,7 +87,7 @@ async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Fail
     }
     let spans: Vec<&Value> =
         trace["spans"].as_array().into_iter().flatten().map(|entry| &entry["span"]).collect();
-    trace_tree::lines(&spans).into_iter().try_for_each(|line| output.line(line))?;
+    trace_tree::lines(&spans).into_iter().try_for_each(|line| output.row(line))?;
     output.remark(id);
     Ok(())
 }
@@ -116,7 +113,7 @@ async fn tail(client: &Client, output: &mut Output) -> Result<(), Failure> {
             output.remark(format!("{} events were missed", event["missed"]));
         } else if event["type"] == "span_end" && event["span"]["parentSpanId"].is_null() {
             let id = event["traceId"].as_str().unwrap_or_default();
-            output.line(format!("{}  {}", trace_tree::line(&event["span"]), id.dimmed()))?;
+            output.row(trace_tree::line(&event["span"]).plain("  ").dimmed(id))?;
         }
     }
     Err(Failure::nobody_there("the tools have ended"))

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::case::{Sample, name_all};
 use super::datasets::{DatasetInfo, DatasetType, Datasets, is_dataset_id};
 use super::eval_runs::EvalRuns;
+use crate::untrusted_file::read_text;
 
 /// A larger file is left where it is.
 const MAX_FILE: u64 = 64 << 20;
@@ -169,5 +170,5 @@ fn read_file(path: &Path) -> io::Result<String> {
     if !about.is_file() || about.len() > MAX_FILE {
         return Err(io::Error::other(format!("it is no file of at most {MAX_FILE} bytes")));
     }
-    fs::read_to_string(path)
+    read_text(path, MAX_FILE)
 }

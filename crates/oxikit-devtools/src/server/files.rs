@@ -1,7 +1,7 @@
 //! What the server leaves on the disk: its data, and where its doors are.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use oxikit_core::timestamp;
@@ -9,7 +9,14 @@ use oxikit_sql::{TraceOptions, TraceStore};
 use serde::{Deserialize, Serialize};
 
 use super::{Urls, former};
+use crate::local_url::{is_local, is_token_path};
 use crate::manager::Token;
+pub(crate) use crate::private_file::write_private;
+use crate::private_file::{check_private, make_dir, make_private_dir, read_private};
+use crate::untrusted_file::MAX_SMALL;
+
+/// The settings of a project, in its data folder.
+pub(crate) const SETTINGS: &str = "config.toml";
 
 /// Names the doors of a running server, for the commands that call it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,14 +43,55 @@ pub struct ManagerFile {
 }
 
 impl ManagerFile {
-    /// The file of the server that runs, or ran, for this data folder.
+    /// The file of the server that runs, or ran, for this data folder; `None` also if
+    /// there is one that does not count.
     pub fn read(data_dir: &Path) -> Option<Self> {
-        let text = fs::read(Self::path(data_dir)).ok()?;
-        serde_json::from_slice(&text).ok()
+        Self::load(data_dir).ok().flatten()
+    }
+
+    /// The same, with what is wrong with a file that does not count. A cloned repository
+    /// may bring one along: it counts only if nobody but us can have written it, since
+    /// this machine was started, and it names addresses of this machine.
+    pub(crate) fn load(data_dir: &Path) -> Result<Option<Self>, String> {
+        let path = Self::path(data_dir);
+        let refused = |reason: &dyn std::fmt::Display| {
+            let path = path.display();
+            format!(
+                "{path} does not count: {reason}; start the tools with `oxikit start`, which replaces it"
+            )
+        };
+        let text = match read_private(&path, MAX_SMALL) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(refused(&error)),
+        };
+        // Of whoever can write the folder anything in it may be.
+        let folder = std::fs::symlink_metadata(data_dir).and_then(|folder| check_private(&folder));
+        folder.map_err(|error| refused(&format!("of its folder, {error}")))?;
+        let file: Self = serde_json::from_str(&text)
+            .map_err(|error| refused(&format!("it is not the file of a server ({error})")))?;
+        if file.boot != former::boot() {
+            return Err(refused(
+                &"it is from another machine, or from before this one was started",
+            ));
+        }
+        if !file.is_local() {
+            return Err(refused(&"it names URLs that are not those of tools on this machine"));
+        }
+        Ok(Some(file))
     }
 
     fn path(data_dir: &Path) -> PathBuf {
         data_dir.join("manager.json")
+    }
+
+    /// Whether the URLs are as we write them.
+    fn is_local(&self) -> bool {
+        let Self { api_url, reflection_url, telemetry_url, token, .. } = self;
+        is_local(api_url, "http", |path| path == "/")
+            && is_local(reflection_url, "ws", |path| is_token_path(path, "/r/"))
+            && is_local(telemetry_url, "http", |path| is_token_path(path, "/t/"))
+            && Token::known(token).is_some()
     }
 }
 
@@ -83,12 +131,10 @@ impl Files {
             boot: former::boot(),
         };
         write_private(&ManagerFile::path(data_dir), &serde_json::to_vec_pretty(&own)?)?;
-        // Where the official tools look for a server.
-        let servers = root.join(".genkit").join("servers");
-        make_dirs(&servers)?;
-        let tools = servers.join(format!("tools-{}.json", own.pid));
-        let official = serde_json::json!({"url": urls.api, "timestamp": own.started_at});
-        write_private(&tools, &serde_json::to_vec_pretty(&official)?)?;
+        let tools = root.join(".genkit").join("servers").join(format!("tools-{}.json", own.pid));
+        if let Err(error) = write_official(&tools, urls, &own.started_at) {
+            tracing::warn!(%error, "the official tools cannot find this server");
+        }
         Ok(Self { data_dir: data_dir.to_owned(), own, tools })
     }
 
@@ -107,15 +153,17 @@ impl Drop for Files {
     }
 }
 
+/// The file where the official tools look for a server.
+fn write_official(path: &Path, urls: &Urls, started_at: &str) -> io::Result<()> {
+    make_dirs(path.parent().unwrap_or(path))?;
+    let official = serde_json::json!({"url": urls.api, "timestamp": started_at});
+    write_private(path, &serde_json::to_vec_pretty(&official)?)
+}
+
 /// Makes the folder of the data, which only its owner can look into and nobody is to
-/// check in.
+/// check in. Of its files only the settings, which are not written, may be a link.
 pub(crate) fn make_data_dir(data_dir: &Path) -> io::Result<()> {
-    make_dirs(data_dir)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(data_dir, fs::Permissions::from_mode(0o700))?;
-    }
+    make_private_dir(data_dir, |name| name == SETTINGS)?;
     let ignore = data_dir.join(".gitignore");
     if !ignore.exists() {
         write_private(&ignore, b"*\n")?;
@@ -132,30 +180,10 @@ pub(crate) fn open_traces(data_dir: &Path, options: TraceOptions) -> io::Result<
     })
 }
 
+/// Makes a folder below `.genkit`. Links are refused: what is written there holds tokens.
 pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path).map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("the folder {} cannot be made: {error}", path.display()),
-        )
-    })
-}
-
-/// Writes a file at once: whoever reads it sees all of it or the one before.
-pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let fresh = path.with_extension(format!("new-{}", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let written = options.open(&fresh).and_then(|mut file| file.write_all(content));
-    written.and_then(|()| fs::rename(&fresh, path)).map_err(|error| {
-        remove(&fresh);
-        io::Error::new(error.kind(), format!("{} cannot be written: {error}", path.display()))
-    })
+    path.parent().map_or(Ok(()), make_dir)?;
+    make_dir(path)
 }
 
 fn remove(path: &Path) {

@@ -11,6 +11,7 @@ use std::path::Path;
 use super::ManagerFile;
 use crate::manager::Token;
 use crate::project;
+use crate::untrusted_file::{MAX_SMALL, read_text};
 
 /// The doors for runtimes and spans of a server that was killed.
 #[derive(Debug, Default)]
@@ -54,7 +55,8 @@ impl FormerDoor {
 
 /// The start of this machine, where the system has a name for it.
 pub(crate) fn boot() -> Option<String> {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let path = Path::new("/proc/sys/kernel/random/boot_id");
+    let id = read_text(path, MAX_SMALL).ok()?;
     Some(id.trim().to_owned()).filter(|id| !id.is_empty())
 }
 
@@ -65,14 +67,18 @@ mod tests {
     #[test]
     fn only_what_a_killed_server_of_this_start_has_left_counts() {
         let dir = tempfile::tempdir().unwrap();
-        let token = Token::random();
+        crate::private_file::make_private_dir(dir.path(), |_| false).unwrap();
+        let (token, other) = (Token::random(), Token::random());
         let find = |pid: u32, boot: Option<&str>, token: &str| {
             let file = serde_json::json!({
-                "pid": pid, "version": "1", "startedAt": "", "apiUrl": "", "token": "x",
+                "pid": pid, "version": "1", "startedAt": "", "apiUrl": "http://127.0.0.1:4000",
+                "token": other.reveal(),
                 "reflectionUrl": format!("ws://127.0.0.1:3201/r/{token}"),
-                "telemetryUrl": "http://127.0.0.1:4033/t/x", "boot": boot,
+                "telemetryUrl": format!("http://127.0.0.1:4033/t/{}", other.reveal()),
+                "boot": boot,
             });
-            std::fs::write(dir.path().join("manager.json"), file.to_string()).unwrap();
+            let path = dir.path().join("manager.json");
+            crate::private_file::write_private(&path, file.to_string().as_bytes()).unwrap();
             Former::find(dir.path()).reflection
         };
         let (gone, now) = (i32::MAX as u32, boot().unwrap());

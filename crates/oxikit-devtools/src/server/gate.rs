@@ -23,6 +23,7 @@ use oxikit_core::Status;
 use oxikit_serve::inside::{check_media_type, error, error_with, json_response};
 
 use super::DevServerOptions;
+use super::proof::{CHALLENGE, prove};
 use crate::manager::Token;
 use crate::manager::gate::is_loopback;
 
@@ -137,6 +138,12 @@ impl Gate {
                 Err(unauthenticated("this token is not known; it is another one after each start"))
             }
         }
+    }
+
+    /// The answer to a challenge, if the request of a command has one: see [`super::proof`].
+    pub(crate) fn proof<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+        let challenge = request.headers().get(CHALLENGE).filter(|_| is_page(request))?;
+        prove(&self.token, challenge.to_str().ok()?)?.parse().ok()
     }
 
     /// The origin of the page that calls, if it is a foreign one that may.

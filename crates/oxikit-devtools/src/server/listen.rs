@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::gate::Gate;
+use super::proof::PROOF;
 use super::{PortChoice, unread};
 use crate::telemetry::Connection;
 
@@ -141,9 +142,12 @@ impl Door {
         };
         match gate.admit(peer.ip(), &mut request) {
             Ok(()) => {
-                let page = gate.page(request.headers());
+                let (page, proof) = (gate.page(request.headers()), gate.proof(&request));
                 let mut response = self.answer(request).await;
                 gate.finish(page, &mut response);
+                if let Some(proof) = proof {
+                    response.headers_mut().insert(PROOF, proof);
+                }
                 response
             }
             Err(response) => *response,

@@ -2,11 +2,14 @@
 
 mod demo;
 mod eval;
+mod hostile;
+mod hostile_files;
 mod kit;
 mod mcp;
 mod mcp_kit;
 mod planted;
 mod sessions;
 mod start;
+mod unread;
 mod usage;
 mod watch;

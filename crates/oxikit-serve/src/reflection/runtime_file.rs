@@ -33,7 +33,7 @@ impl Announcement {
     ) -> io::Result<Self> {
         let genkit = project_root.join(".genkit");
         let runtimes = genkit.join("runtimes");
-        create_private_folders(&runtimes)?;
+        create_private_folders(&genkit, &runtimes)?;
         let millis = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let name = format!("{}-{port}-{millis}.json", identity.pid);
         // The tools watch the folder and read what appears in it: the file gets
@@ -87,13 +87,22 @@ fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     io::Write::write_all(&mut options.open(path)?, content)
 }
 
-/// Folders that exist stay as they are.
-fn create_private_folders(path: &Path) -> io::Result<()> {
+/// Folders that exist stay as they are. A link in their place is refused: a repository
+/// that somebody has cloned could lead the file with the token elsewhere.
+fn create_private_folders(genkit: &Path, runtimes: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    for folder in [genkit, runtimes] {
+        if fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink()) {
+            let message =
+                format!("{} is a symbolic link: replace it by a folder", folder.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+        builder.create(folder)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -124,5 +133,20 @@ mod tests {
         check(&["a/Cargo.toml"], "a/b/c", "a/b/c");
         check(&["a/Cargo.toml", "a/b/c/Cargo.toml"], "a/b", "a/b");
         check(&["a/b/package.json"], "a", "a");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_folder_is_refused() {
+        for link in [".genkit", ".genkit/runtimes"] {
+            let (project, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let path = project.path().join(link);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(elsewhere.path(), &path).unwrap();
+            let genkit = project.path().join(".genkit");
+            let refused = create_private_folders(&genkit, &genkit.join("runtimes")).unwrap_err();
+            assert!(refused.to_string().contains("symbolic link"), "{refused}");
+            assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+        }
     }
 }

@@ -1,14 +1,20 @@
 //! Files that runtimes leave for tools to find them by.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, test_kill_process};
 use serde_json::Value;
 
 use super::Finding;
+use crate::local_url::is_runtime_url;
+use crate::manager::STAND_IN;
+use crate::untrusted_file::{MAX_SMALL, read_text};
 
 const CHECK: &str = "runtime files";
+/// Maximum number of files that are looked at.
+const MAX_FILES: usize = 256;
 
 /// The files of the project, and of the folder that the command was called in: a
 /// runtime that takes another folder for the project leaves its file there.
@@ -32,15 +38,23 @@ fn files_in(root: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let files = entries.flatten().map(|entry| entry.path());
-    files.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect()
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+    files.take(MAX_FILES).collect()
 }
 
 /// What is wrong with a file, if anything is.
 fn judge(path: &Path) -> Option<Finding> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = fs::read(path).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
-    let Some(file) = file else {
-        return Some(Finding::bad(CHECK, format!("{name} cannot be read"), "delete it"));
+    let read = |text: String| serde_json::from_str::<Value>(&text).map_err(io::Error::from);
+    let file = match read_text(path, MAX_SMALL).and_then(read) {
+        Ok(file) => file,
+        Err(error) => {
+            return Some(Finding::bad(
+                CHECK,
+                format!("{name} cannot be read: {error}"),
+                "delete it",
+            ));
+        }
     };
     let pid = file["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     if pid.is_none_or(|pid| test_kill_process(pid).is_err()) {
@@ -48,11 +62,9 @@ fn judge(path: &Path) -> Option<Finding> {
         return Some(Finding::suspicious(CHECK, detail, "delete it, or start the runtime again"));
     }
     let url = file["reflectionServerUrl"].as_str().unwrap_or_default();
-    if !["http://localhost", "http://127.0.0.1", "http://[::1]"]
-        .iter()
-        .any(|local| url.starts_with(local))
-    {
-        let detail = format!("{name} does not name an address of this machine");
+    // Our own lead through the tools.
+    if !name.starts_with(STAND_IN) && !is_runtime_url(url) {
+        let detail = format!("{name} does not name an address of a runtime on this machine");
         return Some(Finding::bad(CHECK, detail, "let the runtime listen on localhost"));
     }
     match file["reflectionApiSpecVersion"].as_u64() {

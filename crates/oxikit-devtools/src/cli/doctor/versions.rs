@@ -1,12 +1,12 @@
 //! The versions of Node and Genkit in a JavaScript project.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 use super::Finding;
+use crate::untrusted_file::{MAX_MANIFEST, read_text};
 
 /// What Genkit needs.
 const NODE: u32 = 20;
@@ -20,8 +20,8 @@ pub(super) fn check(root: &Path) -> Vec<Finding> {
     }
     let node = Command::new("node").arg("--version").output();
     let node = node.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    let genkit = fs::read(root.join("node_modules/genkit/package.json")).ok();
-    let genkit = genkit.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let genkit = read_text(&root.join("node_modules/genkit/package.json"), MAX_MANIFEST).ok();
+    let genkit = genkit.and_then(|text| serde_json::from_str::<Value>(&text).ok());
     let genkit = genkit.and_then(|package| package["version"].as_str().map(str::to_owned));
     vec![judge_node(node.as_deref()), judge_genkit(genkit.as_deref())]
 }

@@ -14,10 +14,9 @@ use super::desk::Desk;
 use super::length::{RESULT_LENGTH, cut};
 use super::runs::seconds;
 use super::toolbox::{Answer, Toolbox};
-use super::traces::query;
 use crate::cli::agent_door::ManagedAgent;
 use crate::cli::args::Target;
-use crate::cli::client::{Client, encoded};
+use crate::cli::client::{Client, encoded, query};
 
 pub(super) fn add(toolbox: Toolbox) -> Toolbox {
     toolbox

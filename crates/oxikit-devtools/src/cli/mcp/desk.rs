@@ -50,7 +50,7 @@ impl Desk {
     ///
     /// If there are none.
     pub(super) fn client(&self) -> Result<Client, Failure> {
-        let manager = self.manager().ok_or_else(|| {
+        let manager = self.manager()?.ok_or_else(|| {
             Failure::nobody_there(format!(
                 "nothing runs for {}: call start_runtime, or let the user run `oxikit start`",
                 self.place.0.display()
@@ -63,14 +63,15 @@ impl Desk {
         }
     }
 
-    fn manager(&self) -> Option<ManagerFile> {
-        manager_of(&self.place.0).map(|(_, manager)| manager).filter(is_alive)
+    fn manager(&self) -> Result<Option<ManagerFile>, Failure> {
+        let found = manager_of(&self.place.0).map_err(Failure::nobody_there)?;
+        Ok(found.map(|(_, manager)| manager).filter(is_alive))
     }
 
     /// The answer without what opens the doors of the tools: an application may have
     /// told it.
     pub(super) fn without_tokens(&self, answer: Answer) -> Answer {
-        let Some(manager) = self.manager() else { return answer };
+        let Ok(Some(manager)) = self.manager() else { return answer };
         let last = |url: &str| url.rsplit('/').next().unwrap_or_default().to_owned();
         let tokens = [manager.token, last(&manager.reflection_url), last(&manager.telemetry_url)];
         match answer {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::desk::Desk;
 use super::length::{SPAN_LENGTH, cut};
 use super::toolbox::{Answer, Toolbox};
-use super::traces::query;
+use crate::cli::client::query;
 
 pub(super) fn add(toolbox: Toolbox) -> Toolbox {
     toolbox.tool(

@@ -118,7 +118,7 @@ async fn start_runtime(desk: Arc<Desk>, args: StartRuntime) -> Answer {
     command.env = variables.map(|(name, value)| (name, Some(value.to_owned()))).collect();
     desk.seat.end().await;
     let arrival = Arrival::expect(&client, within).await?;
-    let console = Console::start_beside(command.name.clone());
+    let console = Console::start_beside(&command.name);
     let guard = Guard::start().map_err(Failure::from)?;
     // The task ends with the application.
     let (app, _) = App::start(command, console, guard);
@@ -188,6 +188,7 @@ fn command(desk: &Desk, args: StartRuntime) -> Result<AppCommand, Failure> {
     let start = StartArgs {
         demo: false,
         reflection_v1: false,
+        experimental_reflection_v2: false,
         settings: SettingArgs::default(),
         command: words.into_iter().map(OsString::from).collect(),
     };

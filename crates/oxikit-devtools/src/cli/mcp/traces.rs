@@ -12,7 +12,7 @@ use super::desk::Desk;
 use super::length::{RESULT_LENGTH, SPAN_LENGTH, cut, parsed};
 use super::logs;
 use super::toolbox::{Answer, Toolbox};
-use crate::cli::client::{Client, encoded};
+use crate::cli::client::{Client, encoded, query};
 use crate::cli::trace_tree;
 
 /// So many spans of a trace are told, unless more are asked for.
@@ -76,12 +76,6 @@ async fn list_traces(desk: Arc<Desk>, args: ListTraces) -> Answer {
     Ok(page)
 }
 
-/// A query of what is there.
-pub(super) fn query(members: &[(&str, Option<&String>)]) -> String {
-    let given = members.iter().filter_map(|(name, value)| Some((name, (*value)?)));
-    given.map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>().join("&")
-}
-
 /// What a trace is, in a few words.
 fn summary(trace: &Value) -> Value {
     let mut shown = Map::new();
@@ -137,7 +131,7 @@ async fn get_trace(desk: Arc<Desk>, args: GetTrace) -> Answer {
     let (max, most) = (args.max_length.unwrap_or(SPAN_LENGTH), args.max_spans.unwrap_or(SPANS));
     let ordered = trace_tree::ordered(&spans);
     let left_out = ordered.len().saturating_sub(most);
-    let shown = ordered.into_iter().take(most).map(|(depth, span)| brief(depth, span, max));
+    let shown = ordered.into_iter().take(most).map(|placed| brief(placed.depth, placed.span, max));
     let mut answer = json!({"trace": summary(&whole["trace"]), "spans": shown.collect::<Vec<_>>()});
     if left_out > 0 {
         answer["spansLeftOut"] = json!({"count": left_out, "next": "ask with a higher `maxSpans`"});

@@ -4,8 +4,6 @@
 //! ours, of a living process, and names an address of this machine.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,16 +13,16 @@ use reqwest::Client;
 use tokio::time::Instant;
 
 use super::{RuntimeInfo, Runtimes, process};
-use crate::manager::gate::is_loopback;
+use crate::local_url::is_runtime_url;
 use crate::manager::http::{Health, HttpPeer, client};
 use crate::manager::incoming::object;
 use crate::manager::target::Target;
+use crate::private_file::is_ours;
+use crate::untrusted_file::{MAX_SMALL, open, text_of};
 
 /// What the names of files begin with that stand for runtimes which are connected
 /// already: they are for others.
 pub(crate) const STAND_IN: &str = "oxikit-";
-/// No file of a runtime is larger.
-const MAX_FILE: u64 = 64 << 10;
 /// No folder has more of them than are looked at.
 const MAX_FILES: usize = 256;
 
@@ -200,30 +198,22 @@ fn files_of(folder: &Path) -> Vec<(PathBuf, Option<SystemTime>)> {
 
 /// Reads a file, if it counts.
 fn read_file(path: &Path) -> Result<RuntimeFile, &'static str> {
-    let file = File::open(path).map_err(|_| "it cannot be read")?;
-    if !file.metadata().is_ok_and(|metadata| process::is_ours(&metadata)) {
+    let (file, metadata) = open(path).map_err(|_| "it cannot be read")?;
+    if !is_ours(&metadata) {
         return Err("it belongs to somebody else");
     }
-    let mut text = String::new();
-    file.take(MAX_FILE).read_to_string(&mut text).map_err(|_| "it cannot be read")?;
+    let text = text_of(file, MAX_SMALL).map_err(|_| "it cannot be read, or is too large")?;
     let file: RuntimeFile = object(&text).map_err(|_| "it is not the file of a runtime")?;
     if file.reflection_api_spec_version.unwrap_or(1) > REFLECTION_API_SPEC_VERSION {
         return Err("its version of the protocol is not known here");
     }
-    if !is_local(&file.reflection_server_url) {
-        return Err("its URL is not an address of this machine");
+    if !is_runtime_url(&file.reflection_server_url) {
+        return Err("its URL is not that of a runtime on this machine");
     }
     if file.id.is_empty() || file.id.len() > 256 {
         return Err("its id is too long or missing");
     }
     Ok(file)
-}
-
-/// Whether a URL leads to this machine and hides nothing.
-fn is_local(url: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(url) else { return false };
-    let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
-    url.scheme() == "http" && is_plain && url.host_str().is_some_and(is_loopback)
 }
 
 /// A URL without its path, which may hold a secret.

@@ -1,5 +1,9 @@
 //! What the operating system knows of processes.
 
+use std::path::Path;
+
+use crate::untrusted_file::{MAX_SMALL, read_text};
+
 /// A chain of parents is not longer than this.
 const MAX_GENERATIONS: usize = 32;
 
@@ -20,7 +24,7 @@ pub(crate) fn descends_from(pid: u32, ancestor: u32) -> bool {
 /// The parent, as Linux tells it: `pid (name) state parent …`, where the name may
 /// hold anything.
 fn parent_of(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = read_text(Path::new(&format!("/proc/{pid}/stat")), MAX_SMALL).ok()?;
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(1)?.parse().ok()
 }
@@ -90,20 +94,8 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
-/// Whether a file is ours.
-#[cfg(unix)]
-pub(crate) fn is_ours(file: &std::fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::uid(file) == rustix::process::geteuid().as_raw()
-}
-
 /// The system does not tell: the health of the runtime decides.
 #[cfg(not(unix))]
 pub(crate) fn is_alive(_: u32) -> bool {
-    true
-}
-
-/// The system does not tell: folders of a user are theirs alone.
-#[cfg(not(unix))]
-pub(crate) fn is_ours(_: &std::fs::Metadata) -> bool {
     true
 }

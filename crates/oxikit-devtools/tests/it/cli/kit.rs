@@ -1,14 +1,15 @@
 //! Starts the command, reads its lines, and waits with a limit.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Nothing takes this long on a machine that works.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -235,5 +236,42 @@ impl Drop for Started {
         // The guard ends the application.
         _ = self.child.kill();
         _ = self.child.wait();
+    }
+}
+
+/// A file that names tools, as they write it themselves.
+#[derive(Debug, Clone)]
+pub(crate) struct ManagerFile(pub(crate) Value);
+
+impl ManagerFile {
+    /// Of tools at this URL, which this process runs.
+    pub(crate) fn new(api_url: &str) -> Self {
+        let token = "0123456789abcdef".repeat(6);
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        Self(json!({
+            "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION"), "startedAt": "",
+            "apiUrl": api_url, "token": token, "boot": boot.trim(),
+            "reflectionUrl": format!("ws://127.0.0.1:1/r/{token}"),
+            "telemetryUrl": format!("http://127.0.0.1:1/t/{token}"),
+        }))
+    }
+
+    pub(crate) fn of_process(mut self, pid: u32) -> Self {
+        self.0["pid"] = pid.into();
+        self
+    }
+
+    /// Puts it into a project, with the modes that it has.
+    pub(crate) fn write(&self, dir: &Path) {
+        self.write_with_modes(dir, 0o700, 0o600);
+    }
+
+    pub(crate) fn write_with_modes(&self, dir: &Path, folder: u32, file: u32) {
+        let data = dir.join(".oxikit");
+        std::fs::create_dir_all(&data).unwrap();
+        std::fs::write(data.join("manager.json"), self.0.to_string()).unwrap();
+        for (path, mode) in [(data.join("manager.json"), file), (data, folder)] {
+            std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        }
     }
 }

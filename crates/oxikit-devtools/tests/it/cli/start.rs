@@ -184,6 +184,14 @@ fn an_application_finds_the_tools_in_its_environment() {
 }
 
 #[test]
+fn the_flag_of_the_official_command_is_accepted() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = ["--", "sh", "-c", "echo url $GENKIT_REFLECTION_V2_SERVER; sleep 600"];
+    let words = [&["--experimental-reflection-v2"][..], &script].concat();
+    Started::new(dir.path(), &words).line("url ws://127.0.0.1:");
+}
+
+#[test]
 fn a_second_start_for_a_project_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let mut started = Started::script(dir.path(), "echo ready; sleep 600");

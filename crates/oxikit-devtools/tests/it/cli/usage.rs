@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::kit::{PATIENCE, ended, oxikit, run, run_with};
+use super::kit::{ManagerFile, PATIENCE, ended, oxikit, run, run_with};
 
 #[test]
 fn help_names_every_command_and_shows_examples() {
@@ -21,6 +21,7 @@ fn help_names_every_command_and_shows_examples() {
         "agent",
         "session",
         "trace",
+        "log",
         "env",
         "doctor",
         "mcp",
@@ -51,6 +52,8 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
     check(&["start", "--port", "many"], 2, "--port");
     check(&["start", "--demo", "--", "true"], 2, "--demo");
     check(&["start"], 2, "oxikit start --demo");
+    check(&["start", "--experimental-reflection-v2"], 2, "oxikit start --demo");
+    check(&["start", "--experimental-reflection-v2", "--reflection-v1"], 2, "--reflection-v1");
     check(&["flow", "run"], 2, "<NAME>");
     check(&["flow", "run", "x", "--timeout", "0"], 2, "above 0");
     for words in [
@@ -67,6 +70,7 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
         &["trace", "list"],
         &["trace:get", "x"],
         &["trace", "tail"],
+        &["log:list"],
         &["env"],
     ] {
         check(words, 3, "oxikit start");
@@ -79,12 +83,7 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
 #[test]
 fn a_file_of_tools_that_have_died_is_told_of() {
     let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join(".oxikit")).unwrap();
-    let file = json!({
-        "pid": i32::MAX, "version": "0.1.0", "startedAt": "", "apiUrl": "http://127.0.0.1:1",
-        "token": "x", "reflectionUrl": "", "telemetryUrl": "",
-    });
-    fs::write(dir.path().join(".oxikit/manager.json"), file.to_string()).unwrap();
+    ManagerFile::new("http://127.0.0.1:1").of_process(i32::MAX as u32).write(dir.path());
     let ended = run(dir.path(), &["runtimes"]);
     assert_eq!(ended.code, 3);
     assert!(ended.stderr.contains("are gone"), "{ended:?}");

@@ -1,0 +1,166 @@
+//! Commands whose output nobody reads: they end when they are asked to.
+
+use std::fs::{self, File};
+use std::io::PipeReader;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::io::ioctl_fionread;
+use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::client_async;
+
+use super::hostile::runtime::post_traces;
+use super::kit::{PATIENCE, Started, ended, lines_of, lives, oxikit, signal, until};
+use crate::manager::kit::{Asked, Scripted, soon};
+
+/// Time to end, with the application.
+const SOON: Duration = Duration::from_secs(4);
+/// A pipe holds 64 KiB; with this it is as good as full.
+const FULL: u64 = 56 << 10;
+
+/// A command with one pipe for both outputs, which nobody reads.
+fn unread(command: &mut Command) -> (Child, PipeReader) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+    // The ends of the pipe that the command holds.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    (child, reader)
+}
+
+fn is_full(pipe: &PipeReader) -> bool {
+    ioctl_fionread(pipe).unwrap() >= FULL
+}
+
+/// An application that writes more than any queue holds, and then tells its process.
+const FLOOD: &str = "yes 'a line of the application that nobody reads' | head -c 20000000; \
+    yes 'and of its errors' | head -c 2000000 >&2; echo $$ > done; sleep 600";
+
+/// Starts the flood and waits until all of it was written; the process of it.
+fn flood(dir: &Path, command: &mut Command) -> (Child, PipeReader, u32) {
+    command.args(["start", "--port=0", "--reflection-port=0", "--telemetry-port=0"]);
+    let (tools, pipe) = unread(command.args(["--", "sh", "-c", FLOOD]));
+    let mut pid = None;
+    let told = until(PATIENCE, || {
+        pid = fs::read_to_string(dir.join("done")).ok().and_then(|text| text.trim().parse().ok());
+        pid.is_some()
+    });
+    assert!(told, "the application waits for a reader");
+    assert!(until(PATIENCE, || is_full(&pipe)));
+    (tools, pipe, pid.unwrap())
+}
+
+#[track_caller]
+fn check_ends(mut tools: Child, app: u32) {
+    let asked = Instant::now();
+    let status = ended(&mut tools, SOON);
+    if status.is_none() {
+        tools.kill().unwrap();
+    }
+    assert_eq!(status.expect("the tools wait for a reader").code(), Some(0));
+    assert!(asked.elapsed() < SOON);
+    assert!(until(SOON, || !lives(app)));
+}
+
+#[test]
+fn the_tools_end_though_nobody_reads_their_lines() {
+    for kind in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let dir = tempfile::tempdir().unwrap();
+        let (tools, _pipe, app) = flood(dir.path(), &mut oxikit(dir.path()));
+        signal(tools.id(), kind);
+        check_ends(tools, app);
+    }
+}
+
+#[test]
+fn a_key_ends_the_tools_though_nobody_reads_their_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let mut command = oxikit(dir.path());
+    command.stdin(File::open(name).unwrap());
+    let (tools, _pipe, app) = flood(dir.path(), &mut command);
+    rustix::io::write(&master, b"r\nwhat\nq\n").unwrap();
+    check_ends(tools, app);
+}
+
+#[test]
+fn lines_that_were_not_read_in_time_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (tools, pipe, app) = flood(dir.path(), &mut oxikit(dir.path()));
+    let lines = lines_of(pipe);
+    let counted = lines.iter().find(|line| line.contains("lines not shown")).unwrap();
+    let number = counted.split(' ').find_map(|word| word.parse::<u64>().ok());
+    assert!(number.is_some_and(|number| number > 10_000), "{counted}");
+    signal(tools.id(), Signal::TERM);
+    check_ends(tools, app);
+    assert!(lines.iter().any(|line| line == "oxikit | ending"), "the last lines are shown");
+}
+
+/// Tools that run, and where they are.
+fn tools(dir: &Path) -> (Started, Value) {
+    let mut started = Started::script(dir, "echo ready; sleep 600");
+    started.line("ready");
+    let file = started.manager_file();
+    (started, file)
+}
+
+#[test]
+fn a_command_that_follows_traces_ends_though_nobody_reads_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_tools, file) = tools(dir.path());
+    for (kind, code) in [(Signal::INT, Some(0)), (Signal::TERM, None)] {
+        let (mut tail, pipe) = unread(oxikit(dir.path()).args(["trace", "tail", "--json"]));
+        assert!(until(PATIENCE, || {
+            post_traces(&file);
+            is_full(&pipe)
+        }));
+        signal(tail.id(), kind);
+        let status = ended(&mut tail, SOON);
+        if status.is_none() {
+            tail.kill().unwrap();
+        }
+        assert_eq!(status.expect("it waits for a reader").code(), code, "{kind:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_chunks_nobody_reads_is_cancelled_with_its_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_tools, file) = tools(dir.path());
+    let url = file["reflectionUrl"].as_str().unwrap().to_owned();
+    let address = url.trim_start_matches("ws://").split('/').next().unwrap();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let (socket, _) = soon(client_async(&url, stream)).await.unwrap();
+    let mut runtime = Scripted { socket };
+    runtime.register("app", std::process::id()).await;
+    for kind in [Signal::TERM, Signal::INT] {
+        let words = ["flow", "run", "endless", "-s", "--runtime", "app"];
+        let (mut command, pipe) = unread(oxikit(dir.path()).args(words));
+        let asked = loop {
+            let mut message = runtime.next().await;
+            let (id, params) = (message["id"].take(), message["params"].take());
+            let asked = Asked { id, params };
+            match message["method"].as_str() {
+                Some("runAction") => break asked,
+                Some("listActions") => runtime.answer(&asked, json!({})).await,
+                _ => {}
+            }
+        };
+        runtime.state(&asked, "0123456789abcdef0123456789abcdef").await;
+        while !is_full(&pipe) {
+            runtime.chunk(&asked, json!("x".repeat(1 << 10))).await;
+        }
+        signal(command.id(), kind);
+        let cancelled = async { while runtime.next().await["method"] != "cancelAction" {} };
+        soon(cancelled).await;
+        let status = ended(&mut command, SOON).expect("it waits for a reader");
+        assert_eq!(status.code(), None, "{kind:?}");
+        runtime.fail(&asked, json!({"code": -32000, "message": "cancelled"})).await;
+    }
+}
