@@ -8,6 +8,7 @@ mod agents;
 mod api;
 mod app;
 mod bridge;
+mod effect;
 mod files;
 mod former;
 mod gate;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::{Response, StatusCode as HttpStatus};
-use axum::response::IntoResponse;
+use axum::http::{Method, Response, StatusCode as HttpStatus};
+use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, any, delete, get, patch, post};
 use oxikit_core::Status;
 use oxikit_serve::inside::{error, error_with};
 
 use super::api::{actions, apps, datasets, evaluations, info, runs, runtimes};
+use super::effect::check_effect;
 use super::openapi;
 use super::shared::Shared;
 use super::trpc::procedures;
@@ -171,6 +171,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .iter()
         .fold(Router::new(), add)
         .nest(V1, traces.with_state(()))
+        .route_layer(from_fn(check_effect))
         .route("/api/{procedures}", any(trpc::call))
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
@@ -181,12 +182,8 @@ async fn nowhere() -> Response<Body> {
     error(&Status::not_found("there is nothing at this path"))
 }
 
-async fn wrong_method(state: State<Arc<Shared>>, request: Request) -> Response<Body> {
-    let below = request.uri().path().strip_prefix("/api/");
-    if below.is_some_and(|below| !below.contains('/')) {
-        // To an official client that is a procedure that there is not.
-        return trpc::call(state, request).await.into_response();
-    }
-    let message = format!("this path does not take {}", request.method());
+/// The methods of the path are added by the router.
+async fn wrong_method(method: Method) -> Response<Body> {
+    let message = format!("this path does not take {method}; `Allow` lists what it takes");
     error_with(HttpStatus::METHOD_NOT_ALLOWED, &Status::invalid_argument(message))
 }
