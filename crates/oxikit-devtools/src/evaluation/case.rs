@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use oxikit_core::Status;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -14,7 +15,7 @@ pub(super) const MAX_CASES: usize = 10_000;
 const MAX_ID_BYTES: usize = 256;
 
 /// A case of a data set.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Sample {
     /// Its name among the others; made up if it has none.
@@ -29,7 +30,7 @@ pub(crate) struct Sample {
 }
 
 /// A case as evaluators get it, and with their metrics as it is kept.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Case {
     pub(crate) test_case_id: String,
@@ -54,7 +55,7 @@ pub(crate) struct Case {
 }
 
 /// What is known of a case besides.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Custom {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! What an evaluation is asked to do.
 
 use oxikit_core::Status;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -8,8 +9,9 @@ use super::case::{Case, name_all};
 use super::datasets::{DatasetInfo, Datasets};
 
 /// An evaluation to be made.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluationRequest")]
 pub(crate) struct RunRequest {
     pub(crate) data_source: DataSource,
     /// What to run on each case. Without it the cases have their outputs already.
@@ -26,7 +28,7 @@ pub(crate) struct RunRequest {
 }
 
 /// Where the cases come from: a data set, or the request itself.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DataSource {
     dataset_id: Option<String>,
@@ -34,7 +36,7 @@ pub(crate) struct DataSource {
 }
 
 /// How an evaluation is made.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RunOptions {
     /// The context of the runs: an object, or its JSON as a text.
@@ -48,7 +50,7 @@ pub(crate) struct RunOptions {
 }
 
 /// Data to be held against the schema of an action.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ValidateRequest {
     pub(crate) data_source: DataSource,

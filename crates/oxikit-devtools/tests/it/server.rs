@@ -6,6 +6,7 @@ mod bridge;
 mod doors;
 mod evaluations;
 pub(crate) mod kit;
+mod openapi;
 mod recordings;
 mod runs;
 mod sessions;

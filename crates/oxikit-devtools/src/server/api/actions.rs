@@ -1,32 +1,55 @@
 //! What runtimes offer, and their values.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::extract::State;
 use oxikit_core::Status;
-use serde_json::json;
+use oxikit_wire::ActionDescriptor;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::server::query::Query;
 use crate::server::reply::{Answer, json as answer};
-use crate::server::request::query;
+use crate::server::request::{Path, RuntimeQuery};
 use crate::server::shared::Shared;
 
+/// The actions of a runtime.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ActionList {
+    /// By key, such as `/flow/greet`.
+    actions: BTreeMap<String, ActionDescriptor>,
+    /// Entries that could not be read.
+    skipped: Vec<SkippedAction>,
+}
+
+/// An entry that could not be read.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SkippedAction {
+    key: String,
+    /// What is wrong with it.
+    reason: String,
+}
+
 /// `GET /api/v1/actions[?runtime=]`.
-pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
-    let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
-    let skipped = list.skipped.iter();
-    let skipped = skipped.map(|entry| json!({"key": entry.key, "reason": entry.reason}));
-    answer(&json!({"actions": list.actions, "skipped": skipped.collect::<Vec<_>>()}))
+pub(crate) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
+) -> Answer {
+    let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
+    let skipped = list.skipped.into_iter();
+    let skipped = skipped.map(|entry| SkippedAction { key: entry.key, reason: entry.reason });
+    answer(&ActionList { actions: list.actions, skipped: skipped.collect() })
 }
 
 /// `GET /api/v1/actions/{*key}[?runtime=]`.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     Path(key): Path<String>,
-    uri: Uri,
+    Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
 ) -> Answer {
     let key = format!("/{key}");
-    let mut list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
+    let mut list = shared.runtimes.list_actions(runtime.as_deref()).await?;
     let action = list.actions.remove(&key);
     answer(&action.ok_or_else(|| {
         Status::not_found(format!("there is no action `{key}`; `GET /api/v1/actions` lists them"))
@@ -37,8 +60,7 @@ pub(crate) async fn get(
 pub(crate) async fn values(
     State(shared): State<Arc<Shared>>,
     Path(kind): Path<String>,
-    uri: Uri,
+    Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
 ) -> Answer {
-    let runtime = query(&uri, "runtime");
     answer(&shared.runtimes.list_values(runtime.as_deref(), &kind).await?)
 }

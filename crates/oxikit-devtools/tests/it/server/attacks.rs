@@ -406,7 +406,8 @@ fn is_procedure(path: &str) -> bool {
 /// What a path takes, as the table says it.
 fn methods_of(path: &str) -> BTreeSet<&'static str> {
     let own = paths().into_iter().filter(|(_, known)| known == path).map(|(method, _)| method);
-    own.flat_map(|method| if method == "GET" { vec!["GET", "HEAD"] } else { vec![method] }).collect()
+    own.flat_map(|method| if method == "GET" { vec!["GET", "HEAD"] } else { vec![method] })
+        .collect()
 }
 
 #[tokio::test]
