@@ -16,6 +16,7 @@ mod listen;
 mod official;
 mod openapi;
 mod options;
+pub(crate) mod objects;
 pub(crate) mod query;
 pub(crate) mod reply;
 pub(crate) mod request;

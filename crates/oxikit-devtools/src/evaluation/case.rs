@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::eval_runs::Metric;
+use crate::server::objects::{some_object, some_objects};
 
 /// Cases of one data set, or of one evaluation.
 pub(super) const MAX_CASES: usize = 10_000;
@@ -47,10 +48,10 @@ pub(crate) struct Case {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reference: Option<Box<RawValue>>,
     /// What else is known, such as the prompt that was rendered.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_object", skip_serializing_if = "Option::is_none")]
     pub(crate) custom: Option<Custom>,
     pub(crate) trace_ids: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_objects", skip_serializing_if = "Option::is_none")]
     pub(crate) metrics: Option<Vec<Metric>>,
 }
 

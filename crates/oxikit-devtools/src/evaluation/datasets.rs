@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::case::{Sample, name_all};
 use super::{reread, stored};
+use crate::server::objects::{objects, some_objects};
 
 /// The kinds of documents: what lists show, and the samples.
 const INFO: &str = "dataset";
@@ -61,6 +62,7 @@ pub(crate) enum DatasetType {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NewDataset {
+    #[serde(deserialize_with = "objects")]
     pub(crate) data: Vec<Sample>,
     /// Made up if it is not said.
     #[serde(default)]
@@ -81,6 +83,7 @@ pub(crate) struct NewDataset {
 pub(crate) struct DatasetChange {
     /// Samples to add. One with a known id takes the place of the old one, or removes
     /// it if it has neither input nor reference.
+    #[serde(deserialize_with = "some_objects")]
     pub(crate) data: Option<Vec<Sample>>,
     pub(crate) schema: Option<Box<RawValue>>,
     pub(crate) metric_refs: Option<Vec<String>>,

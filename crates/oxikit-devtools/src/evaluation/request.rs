@@ -7,12 +7,14 @@ use serde_json::value::RawValue;
 
 use super::case::{Case, name_all};
 use super::datasets::{DatasetInfo, Datasets};
+use crate::server::objects::{object, some_objects};
 
 /// An evaluation to be made.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "EvaluationRequest")]
 pub(crate) struct RunRequest {
+    #[serde(deserialize_with = "object")]
     pub(crate) data_source: DataSource,
     /// What to run on each case. Without it the cases have their outputs already.
     #[serde(default)]
@@ -20,7 +22,7 @@ pub(crate) struct RunRequest {
     /// Whom to ask, by key or name. Without it those that the data set names, else all.
     #[serde(default)]
     pub(crate) evaluators: Option<Vec<String>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub(crate) options: RunOptions,
     /// Where; else on the default runtime.
     #[serde(default)]
@@ -32,6 +34,7 @@ pub(crate) struct RunRequest {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DataSource {
     dataset_id: Option<String>,
+    #[serde(deserialize_with = "some_objects")]
     data: Option<Vec<Case>>,
 }
 
@@ -53,6 +56,7 @@ pub(crate) struct RunOptions {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ValidateRequest {
+    #[serde(deserialize_with = "object")]
     pub(crate) data_source: DataSource,
     pub(crate) action_ref: String,
     #[serde(default)]

@@ -71,7 +71,7 @@ fn describe() -> Value {
             "title": "oxikit developer tools",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Streams are described by the schema of one event: an object with \
-                `data`, which is JSON, and where events have them `event` and `id`.",
+                `data`, a text that holds JSON, and where events have them `event` and `id`.",
         },
         "security": [{"token": []}],
         "tags": tags.collect::<Vec<_>>(),
@@ -123,7 +123,7 @@ fn answer(about: &About, components: &mut Components) -> Value {
         content.insert("application/json".to_owned(), json!({"schema": components.sent(json)}));
     }
     if let Some(event) = about.event {
-        content.insert("text/event-stream".to_owned(), json!({"schema": components.sent(event)}));
+        content.insert("text/event-stream".to_owned(), json!({"schema": components.event(event)}));
     }
     let mut answer = json!({"description": about.summary, "content": content});
     if about.has_trace {

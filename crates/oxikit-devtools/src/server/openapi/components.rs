@@ -21,6 +21,8 @@ const TAKEN: &str = "Input";
 pub(super) struct Components {
     sent: SchemaGenerator,
     taken: SchemaGenerator,
+    /// The names of those that are events.
+    events: BTreeSet<String>,
 }
 
 impl Components {
@@ -34,12 +36,21 @@ impl Components {
         let mut sent = settings().for_serialize().into_generator();
         // What all failures refer to.
         _ = sent.subschema_for::<ErrorBody>();
-        Self { sent, taken: settings().for_deserialize().into_generator() }
+        let taken = settings().for_deserialize().into_generator();
+        Self { sent, taken, events: BTreeSet::new() }
     }
 
     /// What is answered.
     pub(super) fn sent(&mut self, describe: Describe) -> Value {
         describe(&mut self.sent).to_value()
+    }
+
+    /// An event of a stream.
+    pub(super) fn event(&mut self, describe: Describe) -> Value {
+        let schema = self.sent(describe);
+        let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+        self.events.extend(name.map(str::to_owned));
+        schema
     }
 
     /// What is taken.
@@ -73,6 +84,16 @@ impl Components {
         paths: &mut BTreeMap<String, Map<String, Value>>,
     ) -> Map<String, Value> {
         let mut schemas = self.sent.take_definitions(true);
+        for name in &self.events {
+            match schemas.get_mut(name) {
+                Some(Value::Object(event)) if event.contains_key("oneOf") => {
+                    let forms = event["oneOf"].as_array_mut();
+                    forms.into_iter().flatten().for_each(data_as_text);
+                }
+                Some(event) => data_as_text(event),
+                None => {}
+            }
+        }
         let taken = self.taken.take_definitions(true);
         let other = differing(&schemas, &taken);
         for (name, mut schema) in taken {
@@ -89,6 +110,17 @@ impl Components {
         }
         schemas.sort_keys();
         schemas
+    }
+}
+
+/// The data of an event is a text, which holds JSON.
+fn data_as_text(event: &mut Value) {
+    if let Some(data) = event.pointer_mut("/properties/data") {
+        *data = json!({
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": data.take(),
+        });
     }
 }
 
