@@ -22,13 +22,14 @@ mod validation;
 use oxikit_core::Status;
 use oxikit_sql::TraceError;
 
-pub(crate) use datasets::{DatasetChange, Datasets, NewDataset, is_dataset_id};
-pub(crate) use eval_runs::{EvalRuns, RunFilter};
-pub(crate) use extract::{Extract, extract};
-pub(crate) use import::import;
+pub(crate) use case::Sample;
+pub(crate) use datasets::{DatasetChange, DatasetInfo, Datasets, NewDataset, is_dataset_id};
+pub(crate) use eval_runs::{EvalRun, EvalRunKey, EvalRuns, RunFilter};
+pub(crate) use extract::{Extract, Extracted, extract};
+pub(crate) use import::{Imported, import};
 pub(crate) use request::{RunRequest, ValidateRequest};
 pub(crate) use runner::{Evaluations, Progress};
-pub(crate) use validation::validate;
+pub(crate) use validation::{Validity, validate};
 
 /// What of an error of the store may be told.
 fn stored<T>(outcome: Result<T, TraceError>) -> Result<T, Status> {

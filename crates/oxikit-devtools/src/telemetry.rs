@@ -23,8 +23,8 @@ mod secrets;
 pub mod tools;
 mod unverified;
 
-pub(crate) use api::failure as trace_failure;
-pub use api::{TRACE_ROUTES, trace_routes};
+pub use api::trace_routes;
+pub(crate) use api::{TRACE_ROUTES, failure as trace_failure};
 pub use options::TelemetryOptions;
 pub(crate) use own_processes::{Connection, OwnProcess, OwnProcesses};
 pub use routes::telemetry_routes;

@@ -6,6 +6,7 @@
 //! a client may see; only lists, trees and deletion go to the store itself.
 
 mod agent;
+mod event_shapes;
 mod event_stream;
 mod events;
 mod execute;
@@ -39,6 +40,7 @@ use crate::request::{self, Refusal};
 use route::{Place, Route};
 
 pub(crate) use agent::{Agent, AgentScope};
+pub use event_shapes::TurnEvent;
 pub use events::{Events, StreamHead};
 pub use execute_body::ExecuteBody;
 #[cfg(feature = "dev-tools")]

@@ -55,7 +55,9 @@ pub use server::{BoundServer, Server, serve};
 /// changes without notice.
 #[doc(hidden)]
 pub mod inside {
-    pub use crate::agents_api::{Events, ExecuteBody, StreamHead, activity, shown_state};
+    pub use crate::agents_api::{
+        Events, ExecuteBody, StreamHead, TurnEvent, activity, shown_state,
+    };
     pub use crate::framing_guard::FramingGuard;
     pub use crate::reply::{TRACE_ID, error, error_with, json_response, stream_response};
     pub use crate::request::{Refusal, check_media_type, read_body};

@@ -281,15 +281,24 @@ impl JsonSchema for Part {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PartMembers {
+    // Nobody serialises it: these say that a part is sent without what it does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     media: Option<Media>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tool_request: Option<ToolRequest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tool_response: Option<ToolResponse>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     custom: Option<JsonObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     resource: Option<ResourceRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<JsonObject>,
 }
 

@@ -3,6 +3,7 @@
 //! Not OTLP: a runtime posts a [`TraceData`] with one or more spans, when they
 //! begin and again when they end; the server merges them by id.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use crate::JsonObject;
 use crate::absent::null_is_default;
 
 /// A trace, or a part of one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceData {
     /// 32 hexadecimal digits.
@@ -30,7 +31,7 @@ pub struct TraceData {
 }
 
 /// A span of a [`TraceData`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SpanData {
     /// 16 hexadecimal digits.
@@ -67,7 +68,7 @@ pub struct SpanData {
 }
 
 /// Who made a span.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstrumentationLibrary {
     /// Its name.
@@ -81,14 +82,14 @@ pub struct InstrumentationLibrary {
 }
 
 /// Whether the parent ran in the same process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SameProcess {
     /// It did.
     pub value: bool,
 }
 
 /// How a span ended.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpanStatusData {
     /// 0 and 1 are good, 2 is an error.
     #[serde(deserialize_with = "crate::number::integer")]
@@ -99,7 +100,7 @@ pub struct SpanStatusData {
 }
 
 /// Events of a span.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimeEvents {
     /// In the order they happened.
@@ -108,7 +109,7 @@ pub struct TimeEvents {
 }
 
 /// Something that happened at a moment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeEvent {
     /// When, in milliseconds since 1970.
     pub time: f64,
@@ -117,7 +118,7 @@ pub struct TimeEvent {
 }
 
 /// What happened.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Annotation {
     /// The kind of event, such as `exception`.
     pub description: String,
@@ -126,7 +127,7 @@ pub struct Annotation {
 }
 
 /// A log line of a runtime, as the developer tools list it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogRecord {
     /// Given by whoever stores the line.

@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use oxikit_core::Status;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::eval_runs::Metric;
+use crate::server::objects::{some_object, some_objects};
 
 /// Cases of one data set, or of one evaluation.
 pub(super) const MAX_CASES: usize = 10_000;
@@ -14,7 +16,7 @@ pub(super) const MAX_CASES: usize = 10_000;
 const MAX_ID_BYTES: usize = 256;
 
 /// A case of a data set.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Sample {
     /// Its name among the others; made up if it has none.
@@ -29,7 +31,7 @@ pub(crate) struct Sample {
 }
 
 /// A case as evaluators get it, and with their metrics as it is kept.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Case {
     pub(crate) test_case_id: String,
@@ -46,15 +48,15 @@ pub(crate) struct Case {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reference: Option<Box<RawValue>>,
     /// What else is known, such as the prompt that was rendered.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_object", skip_serializing_if = "Option::is_none")]
     pub(crate) custom: Option<Custom>,
     pub(crate) trace_ids: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_objects", skip_serializing_if = "Option::is_none")]
     pub(crate) metrics: Option<Vec<Metric>>,
 }
 
 /// What is known of a case besides.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Custom {
     #[serde(default, skip_serializing_if = "Option::is_none")]

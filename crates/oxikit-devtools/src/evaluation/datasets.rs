@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use oxikit_core::ports::StoreError;
 use oxikit_core::{Status, StatusCode, timestamp};
 use oxikit_sql::{StoredDocument, TraceError, TraceStore};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::case::{Sample, name_all};
 use super::{reread, stored};
+use crate::server::objects::{objects, some_objects};
 
 /// The kinds of documents: what lists show, and the samples.
 const INFO: &str = "dataset";
@@ -22,7 +24,7 @@ const MAX_BYTES: usize = 32 << 20;
 const MAX_TRIES: usize = 8;
 
 /// A data set as lists show it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DatasetInfo {
     pub(crate) dataset_id: String,
@@ -48,7 +50,7 @@ pub(crate) struct DatasetInfo {
 }
 
 /// What kind of action a data set is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum DatasetType {
     #[default]
@@ -59,9 +61,10 @@ pub(crate) enum DatasetType {
 }
 
 /// A data set to be made.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NewDataset {
+    #[serde(deserialize_with = "objects")]
     pub(crate) data: Vec<Sample>,
     /// Made up if it is not said.
     #[serde(default)]
@@ -77,11 +80,12 @@ pub(crate) struct NewDataset {
 }
 
 /// A change of a data set. What is not said stays.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DatasetChange {
     /// Samples to add. One with a known id takes the place of the old one, or removes
     /// it if it has neither input nor reference.
+    #[serde(deserialize_with = "some_objects")]
     pub(crate) data: Option<Vec<Sample>>,
     pub(crate) schema: Option<Box<RawValue>>,
     pub(crate) metric_refs: Option<Vec<String>>,

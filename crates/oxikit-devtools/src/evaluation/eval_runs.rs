@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use oxikit_core::{Status, redact};
 use oxikit_sql::TraceStore;
 use oxikit_wire::{EvalStatus, ScoreValue};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -19,7 +20,7 @@ const WHOLE: &str = "evalRun.whole";
 const MAX_RUNS: usize = 1000;
 
 /// An evaluation as lists show it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EvalRunKey {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +39,7 @@ pub(crate) struct EvalRunKey {
 }
 
 /// What an evaluator says of itself.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MetricInfo {
     pub(crate) display_name: String,
@@ -46,7 +47,7 @@ pub(crate) struct MetricInfo {
 }
 
 /// What an evaluator says of a case.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Metric {
     /// Its key, such as `/evaluator/politeness`.
@@ -68,7 +69,7 @@ pub(crate) struct Metric {
 }
 
 /// A whole evaluation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct EvalRun {
     pub(crate) key: EvalRunKey,
     pub(crate) results: Vec<Case>,

@@ -2,6 +2,7 @@
 
 use oxikit_core::Status;
 use oxikit_sql::{TraceQuery, TraceStatus, TraceStore};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::case::{Case, MAX_CASES};
@@ -22,7 +23,7 @@ pub(crate) struct Extract {
 }
 
 /// Cases, newest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Extracted {
     cases: Vec<Case>,
     /// Traces whose input is not there in whole.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use oxikit_core::{Status, timestamp};
 use oxikit_sql::TraceStore;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -22,14 +23,15 @@ const MAX_FILE: u64 = 64 << 20;
 const INDEX: &str = "index.json";
 
 /// What has come of an import.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Imported {
     datasets: usize,
     evaluations: usize,
     skipped: Vec<Skipped>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SkippedFile")]
 struct Skipped {
     file: String,
     reason: String,

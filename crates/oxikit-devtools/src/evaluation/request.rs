@@ -1,16 +1,20 @@
 //! What an evaluation is asked to do.
 
 use oxikit_core::Status;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::case::{Case, name_all};
 use super::datasets::{DatasetInfo, Datasets};
+use crate::server::objects::{object, some_objects};
 
 /// An evaluation to be made.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluationRequest")]
 pub(crate) struct RunRequest {
+    #[serde(deserialize_with = "object")]
     pub(crate) data_source: DataSource,
     /// What to run on each case. Without it the cases have their outputs already.
     #[serde(default)]
@@ -18,7 +22,7 @@ pub(crate) struct RunRequest {
     /// Whom to ask, by key or name. Without it those that the data set names, else all.
     #[serde(default)]
     pub(crate) evaluators: Option<Vec<String>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub(crate) options: RunOptions,
     /// Where; else on the default runtime.
     #[serde(default)]
@@ -26,15 +30,16 @@ pub(crate) struct RunRequest {
 }
 
 /// Where the cases come from: a data set, or the request itself.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DataSource {
     dataset_id: Option<String>,
+    #[serde(deserialize_with = "some_objects")]
     data: Option<Vec<Case>>,
 }
 
 /// How an evaluation is made.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct RunOptions {
     /// The context of the runs: an object, or its JSON as a text.
@@ -49,9 +54,10 @@ pub(crate) struct RunOptions {
 }
 
 /// Data to be held against the schema of an action.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ValidateRequest {
+    #[serde(deserialize_with = "object")]
     pub(crate) data_source: DataSource,
     pub(crate) action_ref: String,
     #[serde(default)]

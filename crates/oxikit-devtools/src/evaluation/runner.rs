@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use oxikit_core::{Status, StatusCode, redact, timestamp};
 use oxikit_sql::TraceStore;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -27,7 +28,7 @@ const MAX_AT_ONCE: usize = 64;
 const MAX_OUTPUT: usize = 64 << 20;
 
 /// What happens in an evaluation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub(crate) enum Progress {
     /// It begins.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oxikit_wire::{EvalStatus, ScoreValue};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Number;
 
@@ -12,7 +13,7 @@ use super::eval_runs::Metric;
 const MAX_WORDS: usize = 5;
 
 /// What one evaluator says of all cases; of one that gives several scores, one each.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MetricSummary {
     /// Its key, with the id of the score behind it if there are several.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use oxikit_core::{Schema, Status};
 use oxikit_sql::TraceStore;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -16,7 +17,7 @@ use crate::server::reply::status_of;
 
 /// Whether all inputs fit, and what is wrong with those that do not: by the id of the
 /// case if it is one of a data set, else by its place.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Validity {
     valid: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

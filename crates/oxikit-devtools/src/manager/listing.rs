@@ -75,7 +75,7 @@ pub struct ListedAction {
 }
 
 /// An entry of a list that could not be read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct SkippedAction {
     /// Its key.

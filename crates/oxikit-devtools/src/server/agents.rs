@@ -8,21 +8,25 @@ mod turns;
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::extract::State;
 use oxikit_core::{Status, StatusCode};
 use oxikit_wire::rpc::ErrorData;
 use oxikit_wire::{
     ActionDescriptor, AgentDetails, AgentList, AgentSummary, JsonObject, SessionSnapshot,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::query::{Query, given};
 use super::reply::{Answer, Failure, json as answer};
-use super::request::{object, query};
+use super::request::{Path, RuntimeQuery, object};
 use super::shared::Shared;
 use crate::manager::{RunHandle, RunOutcome, RunSpec, apart};
-pub(crate) use sessions::{abort, delete_session, fork, list_sessions, session};
+pub(crate) use sessions::{
+    ForkBody, SessionPage, SessionsQuery, abort, delete_session, fork, list_sessions, session,
+};
 pub(crate) use turns::execute;
 
 /// What the keys of agents begin with.
@@ -31,9 +35,21 @@ const AGENTS: &str = "/agent/";
 /// snapshot, twice.
 const MAX_READ: usize = 16 << 20;
 
+/// Which runtime is asked, and for whom.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct AgentQuery {
+    /// The id of a runtime; without it the current one is asked.
+    runtime: Option<String>,
+    /// Who talks to the agent: the context of a run, a JSON object as text.
+    context: Option<String>,
+}
+
 /// `GET /api/agents[?runtime=]`.
-pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
-    let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
+pub(crate) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
+) -> Answer {
+    let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
     let agents = list
         .read_all(AGENTS)?
         .into_iter()
@@ -45,9 +61,9 @@ pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer 
 pub(crate) async fn details(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
-    uri: Uri,
+    Query(asked): Query<AgentQuery>,
 ) -> Answer {
-    let action = Agent::find(shared, &name, &uri).await?.action;
+    let action = Agent::find(shared, &name, asked).await?.action;
     let schema = |schema: &Option<Value>| schema.clone().unwrap_or_else(|| json!({}));
     let (init_schema, input_schema) = (schema(&action.init_schema), schema(&action.input_schema));
     let output_schema = schema(&action.output_schema);
@@ -78,9 +94,9 @@ struct Agent {
 impl Agent {
     /// The agent with this name, of the runtime that the query names, for the caller
     /// whose context it has.
-    async fn find(shared: Arc<Shared>, name: &str, uri: &Uri) -> Result<Self, Failure> {
-        let runtime = query(uri, "runtime");
-        let context = query(uri, "context").map(|text| object(text.as_bytes())).transpose()?;
+    async fn find(shared: Arc<Shared>, name: &str, asked: AgentQuery) -> Result<Self, Failure> {
+        let AgentQuery { runtime, context } = asked;
+        let context = given(context).map(|text| object(text.as_bytes())).transpose()?;
         let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
         let action = list.read(&format!("{AGENTS}{name}"))?;
         let missing = || Status::not_found(format!("there is no agent `{name}`"));

@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use oxikit_core::Status;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The process of the application, as far as others may steer it.
@@ -20,7 +21,7 @@ pub trait AppControl: fmt::Debug + Send + Sync {
 }
 
 /// How an application is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppStatus {
     /// Whether it runs.
@@ -40,7 +41,7 @@ pub struct AppStatus {
 }
 
 /// Whether an application runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AppState {
     /// It runs.

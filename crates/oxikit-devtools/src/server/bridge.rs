@@ -7,7 +7,7 @@ mod files;
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode as HttpStatus, Uri};
 use axum::response::IntoResponse;
 use oxikit_core::StatusCode;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::reply::{Answer, json as answer};
-use super::request::{JsonText, object, query};
+use super::request::{JsonText, Path, object, query};
 use super::runs::{Form, lines, spec, whole};
 use super::shared::Shared;
 pub(crate) use files::keep_files;

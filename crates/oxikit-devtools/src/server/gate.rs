@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CACHE_CONTROL,
-    CONTENT_TYPE, HOST, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, AUTHORIZATION, CACHE_CONTROL, HOST,
+    ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode as HttpStatus, Uri,
 };
 use oxikit_core::Status;
-use oxikit_serve::inside::{check_media_type, error, error_with, json_response};
+use oxikit_serve::inside::{error, json_response};
 
 use super::DevServerOptions;
 use super::proof::{CHALLENGE, prove};
@@ -73,8 +73,7 @@ impl Gate {
         if is_page {
             return Ok(());
         }
-        self.check_token(peer, request)?;
-        check_effect(request.method(), request.headers())
+        self.check_token(peer, request)
     }
 
     fn check_sender(&self, uri: &Uri, headers: &HeaderMap, is_page: bool) -> Result<(), Status> {
@@ -186,31 +185,6 @@ impl Gate {
 /// fragment, which a browser does not send.
 fn is_page<B>(request: &Request<B>) -> bool {
     request.uri().path() == "/" && matches!(*request.method(), Method::GET | Method::HEAD)
-}
-
-/// Effects come only by methods that have them, and with a type that a foreign page
-/// cannot send without being asked. "Missing" is not JSON: a page can send that.
-fn check_effect(method: &Method, headers: &HeaderMap) -> Result<(), Refused> {
-    match *method {
-        Method::GET | Method::HEAD => Ok(()),
-        Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
-            check_media_type(headers)
-                .map_err(|(http, status)| Box::new(error_with(http, &status)))?;
-            if headers.contains_key(CONTENT_TYPE) {
-                return Ok(());
-            }
-            let status =
-                Status::invalid_argument("send the header `content-type: application/json`");
-            Err(Box::new(error_with(HttpStatus::UNSUPPORTED_MEDIA_TYPE, &status)))
-        }
-        _ => {
-            let status = Status::invalid_argument("this method is not served");
-            let mut response = error_with(HttpStatus::METHOD_NOT_ALLOWED, &status);
-            let allowed = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
-            response.headers_mut().insert(ALLOW, allowed);
-            Err(Box::new(response))
-        }
-    }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -6,6 +6,7 @@ use axum::response::IntoResponse;
 use oxikit_core::{Status, StatusCode};
 use oxikit_serve::inside::{Refusal, error, error_with, json_response};
 use oxikit_wire::rpc::ErrorData;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a route answers.
@@ -52,6 +53,10 @@ pub(crate) fn status_of(error: ErrorData) -> Status {
     let message = error.message.unwrap_or_else(|| code.standard_message().to_owned());
     Status::public(code, message)
 }
+
+/// It is done, and there is nothing to say of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Done {}
 
 /// A value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> Answer {

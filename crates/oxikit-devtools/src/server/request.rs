@@ -2,14 +2,18 @@
 
 use std::sync::LazyLock;
 
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::Uri;
+use axum::http::request::Parts;
 use bytes::Bytes;
 use oxikit_core::Status;
 use oxikit_serve::Limits;
 use oxikit_serve::inside::read_body;
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
+use super::query::Seconds;
 use super::reply::Failure;
 
 /// The largest body; more is 413.
@@ -32,6 +36,49 @@ impl<S: Sync> FromRequest<S> for JsonText {
         let (head, body) = request.into_parts();
         Ok(Self(read_body(&head.headers, body, &LIMITS).await?))
     }
+}
+
+/// Names in the path.
+#[derive(Debug)]
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let path = axum::extract::Path::from_request_parts(parts, state).await;
+        let path = path.map_err(|_| Status::invalid_argument("the path is not text in UTF-8"))?;
+        Ok(Self(path.0))
+    }
+}
+
+/// The body of what needs none: an object without members. That it says to be JSON
+/// is what the gates look at.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Nothing {}
+
+impl<S: Sync> FromRequest<S> for Nothing {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let JsonText(body) = JsonText::from_request(request, state).await?;
+        if body.trim_ascii().is_empty() { Ok(Self {}) } else { Ok(object(&body)?) }
+    }
+}
+
+/// Which runtime is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct RuntimeQuery {
+    /// The id of a runtime; without it the current one is asked.
+    pub(crate) runtime: Option<String>,
+}
+
+/// How long a stream without an end is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct FollowQuery {
+    /// Ends the stream after so many seconds; without it only the reader or the tools end
+    /// it.
+    pub(crate) seconds: Option<Seconds>,
 }
 
 /// Reads the members of an object that are asked for.

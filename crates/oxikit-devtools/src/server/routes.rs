@@ -5,173 +5,322 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::{Response, StatusCode as HttpStatus};
-use axum::response::IntoResponse;
+use axum::http::{Method, Response, StatusCode as HttpStatus};
+use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, any, delete, get, patch, post};
 use oxikit_core::Status;
-use oxikit_serve::inside::{error, error_with};
+use oxikit_serve::inside::{TurnEvent, error, error_with};
+use oxikit_wire::{
+    ActionDescriptor, AgentDetails, AgentList, ExecuteRequest, ExecuteResponse, JsonObject,
+    SessionAborted, SessionDeleted, SessionDetails, SessionForked,
+};
+use serde_json::Value;
 
 use super::api::{actions, apps, datasets, evaluations, info, runs, runtimes};
-use super::openapi;
+use super::effect::check_effect;
+use super::reply::Done;
+use super::request::{FollowQuery, Nothing, RuntimeQuery};
 use super::resume::refuse_resume;
+use super::route::{self, About, Route, official, route};
 use super::shared::Shared;
 use super::trpc::procedures;
-use super::{agents, bridge, official, trpc};
+use super::{AppStatus, agents, bridge, official as tools, openapi, shapes, trpc};
+use crate::evaluation::{
+    DatasetChange, DatasetInfo, EvalRun, EvalRunKey, Extracted, Imported, NewDataset, RunRequest,
+    ValidateRequest, Validity,
+};
 use crate::telemetry::{TRACE_ROUTES, trace_routes};
 
 /// What the paths of our own API begin with.
 const V1: &str = "/api/v1";
 
-/// One route.
-pub(crate) struct Route {
-    /// Such as `GET`.
-    pub(crate) method: &'static str,
-    /// Such as `/api/v1/actions/{*key}`.
-    pub(crate) path: &'static str,
-    /// What it does, in a line.
-    pub(crate) summary: &'static str,
-    handler: fn() -> MethodRouter<Arc<Shared>>,
-}
+type Draft = super::route::Draft<Arc<Shared>>;
+type Handler = fn() -> MethodRouter<Arc<Shared>>;
 
 /// Reads.
-const fn read(
-    path: &'static str,
-    summary: &'static str,
-    handler: fn() -> MethodRouter<Arc<Shared>>,
-) -> Route {
-    Route { method: "GET", path, summary, handler }
+const fn read(path: &'static str, id: &'static str, about: &'static str, to: Handler) -> Draft {
+    route("GET", path, id, about, to)
 }
 
 /// Has an effect.
-const fn act(
-    path: &'static str,
-    summary: &'static str,
-    handler: fn() -> MethodRouter<Arc<Shared>>,
-) -> Route {
-    Route { method: "POST", path, summary, handler }
+const fn act(path: &'static str, id: &'static str, about: &'static str, to: Handler) -> Draft {
+    route("POST", path, id, about, to)
 }
 
 /// Changes something.
-const fn change(
-    path: &'static str,
-    summary: &'static str,
-    handler: fn() -> MethodRouter<Arc<Shared>>,
-) -> Route {
-    Route { method: "PATCH", path, summary, handler }
+const fn change(path: &'static str, id: &'static str, about: &'static str, to: Handler) -> Draft {
+    route("PATCH", path, id, about, to)
 }
 
 /// Removes something.
-const fn remove(
-    path: &'static str,
-    summary: &'static str,
-    handler: fn() -> MethodRouter<Arc<Shared>>,
-) -> Route {
-    Route { method: "DELETE", path, summary, handler }
+const fn remove(path: &'static str, id: &'static str, about: &'static str, to: Handler) -> Draft {
+    route("DELETE", path, id, about, to)
 }
 
 /// The routes of the API.
-pub(crate) const ROUTES: &[Route] = &[
-    read("/", "Says what this is", || get(info::page)),
-    read("/api/v1/info", "The version, the project and the names of variables", || get(info::info)),
-    read("/api/v1/runtimes", "The runtimes, oldest first", || get(runtimes::list)),
-    read("/api/v1/runtimes/events", "The same, whenever it changes", || get(runtimes::events)),
-    read("/api/v1/actions", "What a runtime offers", || get(actions::list)),
-    read("/api/v1/actions/{*key}", "One action", || get(actions::get)),
-    read("/api/v1/values/{type}", "Values that are no actions", || get(actions::values)),
-    act("/api/v1/run", "Runs an action to its end", || post(runs::run)),
-    act("/api/v1/stream", "Runs an action and tells its chunks", || post(runs::stream)),
-    act("/api/v1/runs/{traceId}/cancel", "Cancels a run", || post(runs::cancel)),
-    act("/api/v1/runs/{traceId}/input", "Sends an input to a run", || post(runs::input)),
-    act("/api/v1/runs/{traceId}/end-input", "Ends the inputs of a run", || post(runs::end_input)),
-    read("/api/v1/app", "How the application is", || get(apps::status)),
-    act("/api/v1/app/restart", "Starts the application again", || post(apps::restart)),
-    act("/api/v1/app/stop", "Ends the application", || post(apps::stop)),
-    read("/api/v1/datasets", "The data sets", || get(datasets::list)),
-    act("/api/v1/datasets", "Makes a data set", || post(datasets::create)),
-    read("/api/v1/datasets/{dataset}", "One data set with its samples", || get(datasets::get)),
-    change("/api/v1/datasets/{dataset}", "Adds samples, changes the rest", || {
+const ROUTES: &[Route<Arc<Shared>>] = &[
+    official("GET", "/", || get(info::page)),
+    read("/api/v1/info", "getInfo", "The version, the project and the names of variables", || {
+        get(info::info)
+    })
+    .answers::<info::Info>(),
+    read("/api/v1/runtimes", "listRuntimes", "The runtimes, oldest first", || get(runtimes::list))
+        .answers::<runtimes::RuntimeList>(),
+    read("/api/v1/runtimes/events", "watchRuntimes", "The same, whenever it changes", || {
+        get(runtimes::events)
+    })
+    .query::<FollowQuery>()
+    .streams::<runtimes::RuntimesEvent>(),
+    read("/api/v1/actions", "listActions", "What a runtime offers", || get(actions::list))
+        .query::<RuntimeQuery>()
+        .asks_runtime()
+        .answers::<actions::ActionList>(),
+    read("/api/v1/actions/{*key}", "getAction", "One action", || get(actions::get))
+        .query::<RuntimeQuery>()
+        .asks_runtime()
+        .answers::<ActionDescriptor>(),
+    read("/api/v1/values/{type}", "listValues", "Values that are no actions", || {
+        get(actions::values)
+    })
+    .query::<RuntimeQuery>()
+    .asks_runtime()
+    .answers::<JsonObject>(),
+    act("/api/v1/run", "runAction", "Runs an action to its end", || post(runs::run))
+        .query::<RuntimeQuery>()
+        .takes::<shapes::RunRequest>()
+        .asks_runtime()
+        .names_trace()
+        .answers::<shapes::RunEnd>(),
+    act("/api/v1/stream", "streamAction", "Runs an action and tells its chunks", || {
+        post(runs::stream)
+    })
+    .query::<runs::StreamQuery>()
+    .takes::<shapes::RunRequest>()
+    .asks_runtime()
+    .names_trace()
+    .streams::<shapes::RunEvent>(),
+    act("/api/v1/runs/{traceId}/cancel", "cancelRun", "Cancels a run", || post(runs::cancel))
+        .query::<RuntimeQuery>()
+        .takes::<Nothing>()
+        .asks_runtime()
+        .answers::<runs::Cancelled>(),
+    act("/api/v1/runs/{traceId}/input", "sendRunInput", "Sends an input to a run", || {
+        post(runs::input)
+    })
+    .takes::<Value>()
+    .asks_runtime()
+    .answers::<Done>(),
+    act("/api/v1/runs/{traceId}/end-input", "endRunInput", "Ends the inputs of a run", || {
+        post(runs::end_input)
+    })
+    .takes::<Nothing>()
+    .asks_runtime()
+    .answers::<Done>(),
+    read("/api/v1/app", "getApp", "How the application is", || get(apps::status))
+        .needs_app()
+        .answers::<AppStatus>(),
+    act("/api/v1/app/restart", "restartApp", "Starts the application again", || {
+        post(apps::restart)
+    })
+    .takes::<Nothing>()
+    .needs_app()
+    .answers::<AppStatus>(),
+    act("/api/v1/app/stop", "stopApp", "Ends the application", || post(apps::stop))
+        .takes::<Nothing>()
+        .needs_app()
+        .answers::<AppStatus>(),
+    read("/api/v1/datasets", "listDatasets", "The data sets", || get(datasets::list))
+        .uses_store()
+        .answers::<datasets::DatasetList>(),
+    act("/api/v1/datasets", "createDataset", "Makes a data set", || post(datasets::create))
+        .takes::<NewDataset>()
+        .uses_store()
+        .answers::<DatasetInfo>(),
+    read("/api/v1/datasets/{dataset}", "getDataset", "One data set with its samples", || {
+        get(datasets::get)
+    })
+    .finds()
+    .uses_store()
+    .answers::<datasets::Dataset>(),
+    change("/api/v1/datasets/{dataset}", "updateDataset", "Adds samples, changes the rest", || {
         patch(datasets::update)
-    }),
-    remove("/api/v1/datasets/{dataset}", "Removes a data set", || delete(datasets::delete)),
-    read("/api/v1/evaluations", "Evaluations, newest first", || get(evaluations::list)),
-    act("/api/v1/evaluations", "Runs an action on data and asks evaluators", || {
-        post(evaluations::run)
-    }),
-    act("/api/v1/evaluations/stream", "The same, and tells how it goes", || {
-        post(evaluations::stream)
-    }),
-    act("/api/v1/evaluations/validate", "Holds data against the schema of an action", || {
-        post(evaluations::validate)
-    }),
+    })
+    .takes::<DatasetChange>()
+    .finds()
+    .uses_store()
+    .answers::<DatasetInfo>(),
+    remove("/api/v1/datasets/{dataset}", "deleteDataset", "Removes a data set", || {
+        delete(datasets::delete)
+    })
+    .finds()
+    .uses_store()
+    .answers::<Done>(),
+    read("/api/v1/evaluations", "listEvaluations", "Evaluations, newest first", || {
+        get(evaluations::list)
+    })
+    .query::<evaluations::ListQuery>()
+    .uses_store()
+    .answers::<evaluations::EvaluationList>(),
+    act(
+        "/api/v1/evaluations",
+        "runEvaluation",
+        "Runs an action on data and asks evaluators",
+        || post(evaluations::run),
+    )
+    .takes::<RunRequest>()
+    .uses_store()
+    .asks_runtime()
+    .answers::<EvalRunKey>(),
+    act(
+        "/api/v1/evaluations/stream",
+        "streamEvaluation",
+        "The same, and tells how it goes",
+        || post(evaluations::stream),
+    )
+    .takes::<RunRequest>()
+    .streams::<evaluations::EvaluationEvent>(),
+    act(
+        "/api/v1/evaluations/validate",
+        "validateData",
+        "Holds data against the schema of an action",
+        || post(evaluations::validate),
+    )
+    .takes::<ValidateRequest>()
+    .uses_store()
+    .asks_runtime()
+    .answers::<Validity>(),
     act(
         "/api/v1/evaluations/import",
+        "importEvaluations",
         "Takes over data sets and evaluations of the official tools",
         || post(evaluations::import),
-    ),
-    read("/api/v1/evaluations/extract", "Makes cases out of the traces of a flow", || {
-        get(evaluations::extract)
-    }),
-    read("/api/v1/evaluations/{evaluation}", "One evaluation", || get(evaluations::get)),
-    remove("/api/v1/evaluations/{evaluation}", "Removes an evaluation", || {
+    )
+    .takes::<Nothing>()
+    .uses_store()
+    .answers::<Imported>(),
+    read(
+        "/api/v1/evaluations/extract",
+        "extractCases",
+        "Makes cases out of the traces of a flow",
+        || get(evaluations::extract),
+    )
+    .query::<evaluations::ExtractQuery>()
+    .uses_store()
+    .answers::<Extracted>(),
+    read("/api/v1/evaluations/{evaluation}", "getEvaluation", "One evaluation", || {
+        get(evaluations::get)
+    })
+    .finds()
+    .uses_store()
+    .answers::<EvalRun>(),
+    remove("/api/v1/evaluations/{evaluation}", "deleteEvaluation", "Removes an evaluation", || {
         delete(evaluations::delete)
-    }),
-    read("/api/v1/openapi.json", "This description", || get(openapi::document)),
-    read("/api/agents", "The agents of a runtime", || get(agents::list)),
-    read("/api/agents/{agent}", "One agent with its schemas", || get(agents::details)),
-    act("/api/agents/{agent}/execute", "One turn", || post(agents::execute)),
-    read("/api/agents/{agent}/sessions", "Sessions", || get(agents::list_sessions)),
-    read("/api/agents/{agent}/sessions/{session}", "One session", || get(agents::session)),
-    remove("/api/agents/{agent}/sessions/{session}", "Removes a session", || {
+    })
+    .finds()
+    .uses_store()
+    .answers::<Done>(),
+    read("/api/v1/openapi.json", "getOpenapi", "This description", || get(openapi::document))
+        .answers::<JsonObject>(),
+    read("/api/agents", "listAgents", "The agents of a runtime", || get(agents::list))
+        .query::<RuntimeQuery>()
+        .asks_runtime()
+        .answers::<AgentList>(),
+    read("/api/agents/{agent}", "getAgent", "One agent with its schemas", || get(agents::details))
+        .query::<agents::AgentQuery>()
+        .asks_runtime()
+        .answers::<AgentDetails>(),
+    act("/api/agents/{agent}/execute", "executeTurn", "One turn", || post(agents::execute))
+        .query::<agents::AgentQuery>()
+        .takes::<ExecuteRequest>()
+        .asks_runtime()
+        .names_trace()
+        .answers_or_streams::<ExecuteResponse, TurnEvent>(),
+    read("/api/agents/{agent}/sessions", "listSessions", "Sessions", || get(agents::list_sessions))
+        .query::<agents::SessionsQuery>()
+        .asks_runtime()
+        .answers::<agents::SessionPage>(),
+    read("/api/agents/{agent}/sessions/{session}", "getSession", "One session", || {
+        get(agents::session)
+    })
+    .query::<agents::AgentQuery>()
+    .asks_runtime()
+    .answers::<SessionDetails>(),
+    remove("/api/agents/{agent}/sessions/{session}", "deleteSession", "Removes a session", || {
         delete(agents::delete_session)
-    }),
-    act("/api/agents/{agent}/sessions/{session}/abort", "Stops the work of a session", || {
-        post(agents::abort)
-    }),
-    act("/api/agents/{agent}/sessions/{session}/fork", "Makes a new session of one", || {
-        post(agents::fork)
-    }),
-    act("/api/runAction", "Runs an action", || post(official::run)),
-    act("/api/streamAction", "Runs an action, line by line", || post(official::stream)),
-    act("/api/sendBidiInput", "Sends an input", || post(official::send_input)),
-    act("/api/endBidiInput", "Ends the inputs", || post(official::end_input)),
-    act("/api/streamTrace", "Tells the spans of a trace", || post(official::stream_trace)),
-    read("/api/__health", "Answers", || get(official::health)),
-    act("/api/__quitquitquit", "Ends the tools", || post(official::quit)),
-    read("/reflection/{runtime}/api/__health", "Answers for a runtime", || get(bridge::health)),
-    read("/reflection/{runtime}/api/actions", "What it offers", || get(bridge::actions)),
-    read("/reflection/{runtime}/api/values", "Its values", || get(bridge::values)),
-    act("/reflection/{runtime}/api/notify", "Taken and ignored", || post(bridge::notify)),
-    act("/reflection/{runtime}/api/runAction", "Runs an action of it", || post(bridge::run)),
-    act("/reflection/{runtime}/api/cancelAction", "Cancels a run of it", || post(bridge::cancel)),
+    })
+    .query::<agents::AgentQuery>()
+    .asks_runtime()
+    .answers::<SessionDeleted>(),
+    act(
+        "/api/agents/{agent}/sessions/{session}/abort",
+        "abortSession",
+        "Stops the work of a session",
+        || post(agents::abort),
+    )
+    .query::<agents::AgentQuery>()
+    .takes::<Nothing>()
+    .asks_runtime()
+    .answers::<SessionAborted>(),
+    act(
+        "/api/agents/{agent}/sessions/{session}/fork",
+        "forkSession",
+        "Makes a new session of one",
+        || post(agents::fork),
+    )
+    .query::<agents::AgentQuery>()
+    .takes::<agents::ForkBody>()
+    .asks_runtime()
+    .answers::<SessionForked>(),
+    official("POST", "/api/runAction", || post(tools::run)),
+    official("POST", "/api/streamAction", || post(tools::stream)),
+    official("POST", "/api/sendBidiInput", || post(tools::send_input)),
+    official("POST", "/api/endBidiInput", || post(tools::end_input)),
+    official("POST", "/api/streamTrace", || post(tools::stream_trace)),
+    official("GET", "/api/__health", || get(tools::health)),
+    official("POST", "/api/__quitquitquit", || post(tools::quit)),
+    official("GET", "/reflection/{runtime}/api/__health", || get(bridge::health)),
+    official("GET", "/reflection/{runtime}/api/actions", || get(bridge::actions)),
+    official("GET", "/reflection/{runtime}/api/values", || get(bridge::values)),
+    official("POST", "/reflection/{runtime}/api/notify", || post(bridge::notify)),
+    official("POST", "/reflection/{runtime}/api/runAction", || post(bridge::run)),
+    official("POST", "/reflection/{runtime}/api/cancelAction", || post(bridge::cancel)),
 ];
 
-/// A route as others see it: method, path and summary.
-pub(crate) type Described = (&'static str, String, &'static str);
+/// A route of our own, with its whole path.
+pub(crate) struct Described {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) about: About,
+}
 
-/// All routes of our own: those of this table and those of traces.
+/// All routes that are described: those of this table and those of traces.
 pub(crate) fn described() -> impl Iterator<Item = Described> {
-    let own = ROUTES.iter().map(|route| (route.method, route.path.to_owned(), route.summary));
-    let traces = TRACE_ROUTES.iter();
-    own.chain(traces.map(|route| (route.method, format!("{V1}{}", route.path), route.summary)))
+    let own = ROUTES.iter().filter_map(|route| {
+        let (method, path) = (route.method, route.path.to_owned());
+        route.about.map(|about| Described { method, path, about })
+    });
+    let traces = TRACE_ROUTES.iter().filter_map(|route| {
+        let (method, path) = (route.method, format!("{V1}{}", route.path));
+        route.about.map(|about| Described { method, path, about })
+    });
+    own.chain(traces)
 }
 
 /// Method and path of every route and procedure, for those who try them all.
 #[doc(hidden)]
 pub fn route_table() -> Vec<(&'static str, String)> {
+    let own = ROUTES.iter().map(|route| (route.method, route.path.to_owned()));
+    let traces = TRACE_ROUTES.iter().map(|route| (route.method, format!("{V1}{}", route.path)));
     let procedures = procedures().map(|(name, verb)| (verb.method(), format!("/api/{name}")));
-    described().map(|(method, path, _)| (method, path)).chain(procedures).collect()
+    own.chain(traces).chain(procedures).collect()
 }
 
 /// All routes, ready to serve.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    let add =
-        |router: Router<Arc<Shared>>, route: &Route| router.route(route.path, (route.handler)());
     let traces = trace_routes(shared.traces.clone(), &shared.options.root);
-    ROUTES
-        .iter()
-        .fold(Router::new(), add)
+    route::router(ROUTES)
         .nest(V1, traces.with_state(()))
+        .route_layer(from_fn(check_effect))
         .route("/api/{procedures}", any(trpc::call))
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
@@ -183,12 +332,8 @@ async fn nowhere() -> Response<Body> {
     error(&Status::not_found("there is nothing at this path"))
 }
 
-async fn wrong_method(state: State<Arc<Shared>>, request: Request) -> Response<Body> {
-    let below = request.uri().path().strip_prefix("/api/");
-    if below.is_some_and(|below| !below.contains('/')) {
-        // To an official client that is a procedure that there is not.
-        return trpc::call(state, request).await.into_response();
-    }
-    let message = format!("this path does not take {}", request.method());
+/// The methods of the path are added by the router.
+async fn wrong_method(method: Method) -> Response<Body> {
+    let message = format!("this path does not take {method}; `Allow` lists what it takes");
     error_with(HttpStatus::METHOD_NOT_ALLOWED, &Status::invalid_argument(message))
 }

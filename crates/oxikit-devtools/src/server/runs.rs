@@ -10,11 +10,12 @@ use axum::http::{HeaderValue, Response, StatusCode as HttpStatus};
 use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use oxikit_core::{Status, StatusCode};
-use oxikit_serve::inside::{TRACE_ID, json_response, stream_response};
+use oxikit_serve::inside::{TRACE_ID, error as error_response, json_response, stream_response};
 use oxikit_wire::rpc::ErrorData;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::reply::status_of;
 use super::request::object;
 use crate::manager::{RunHandle, RunOutcome, RunSpec, Runtimes};
 
@@ -218,15 +219,21 @@ fn written(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-/// A run that did not begin.
+/// A run that did not begin: of our own API a refusal as any other.
 fn failed(form: Form, error: &ErrorData) -> Response<Body> {
     let http = match form {
-        Form::Own => HttpStatus::from_u16(code_of(error).http()).ok(),
-        Form::Official => None,
+        Form::Own => {
+            let status = status_of(error.clone());
+            return error_response(&match &error.details {
+                Some(details) => status.with_details(json!(details)),
+                None => status,
+            });
+        }
+        Form::Official => HttpStatus::INTERNAL_SERVER_ERROR,
         // They read the reason only from an answer that is good.
-        Form::Runtime => Some(HttpStatus::OK),
+        Form::Runtime => HttpStatus::OK,
     };
-    json_response(http.unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR), error_body(form, error))
+    json_response(http, error_body(form, error))
 }
 
 fn code_of(error: &ErrorData) -> StatusCode {

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
-use axum::http::{Method, Response, StatusCode as HttpStatus};
+use axum::http::header::ALLOW;
+use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
 use oxikit_core::Status;
 use oxikit_serve::inside::json_response;
 use serde_json::value::RawValue;
 
+use super::effect::{self, wrong_method};
 use super::reply::Answer;
 use super::request::{JsonText, query};
 use super::shared::Shared;
@@ -28,12 +30,18 @@ type Outcome = Result<Option<String>, Failure>;
 
 /// `GET` or `POST /api/{procedures}`: one, or several with `batch=1`.
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Answer {
-    let verb = match *request.method() {
-        Method::GET | Method::HEAD => Verb::Query,
-        _ => Verb::Mutation,
-    };
     let path = request.uri().path();
     let names = path.strip_prefix("/api/").unwrap_or(path).to_owned();
+    let verb = match *request.method() {
+        Method::GET | Method::HEAD => Verb::Query,
+        Method::POST => Verb::Mutation,
+        ref method => {
+            let known = procedures().find(|(known, _)| *known == names);
+            let (_, verb) = known.ok_or_else(|| Status::not_found("there is no such procedure"))?;
+            return Ok(wrong_method(method, verb.allowed()));
+        }
+    };
+    effect::check(&request)?;
     let is_batch = query(request.uri(), "batch").as_deref() == Some("1");
     let input = match verb {
         Verb::Query => query(request.uri(), "input"),
@@ -68,6 +76,14 @@ impl Verb {
         }
     }
 
+    /// The methods, as the header `Allow` lists them.
+    fn allowed(self) -> &'static str {
+        match self {
+            Self::Query => "GET, HEAD",
+            Self::Mutation => "POST",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Query => "query",
@@ -78,7 +94,13 @@ impl Verb {
 
 fn single(name: &str, outcome: Outcome) -> Response<Body> {
     let http = status(&outcome);
-    json_response(http, body(name, outcome))
+    let mut response = json_response(http, body(name, outcome));
+    if http == HttpStatus::METHOD_NOT_ALLOWED {
+        // An effect that official clients ask for by `GET`.
+        let allowed = HeaderValue::from_static(Verb::Mutation.allowed());
+        response.headers_mut().insert(ALLOW, allowed);
+    }
+    response
 }
 
 async fn batch(shared: &Shared, verb: Verb, names: &str, input: Option<&str>) -> Response<Body> {

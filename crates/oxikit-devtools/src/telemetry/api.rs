@@ -1,6 +1,7 @@
 //! Traces in the developer tools' own API.
 
 mod import;
+mod queries;
 mod reads;
 mod shapes;
 
@@ -8,61 +9,91 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{delete, get, post};
 use oxikit_core::Status;
 use oxikit_sql::{TraceError, TraceStore};
+use oxikit_wire::trace::TraceData;
 
-use crate::server::reply::Failure;
+use crate::server::reply::{Done, Failure};
+use crate::server::request::FollowQuery;
+use crate::server::route::{self, Route, route};
 
 /// What the routes work with.
 #[derive(Debug)]
-struct TraceApi {
+pub(crate) struct TraceApi {
     store: TraceStore,
     project: PathBuf,
 }
 
-/// A route of the API: its method, its path below `/api/v1`, and what it does.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct TraceRoute {
-    /// Such as `GET`.
-    pub method: &'static str,
-    /// Such as `/traces/{id}`.
-    pub path: &'static str,
-    /// In a line.
-    pub summary: &'static str,
-    handler: fn() -> MethodRouter<Arc<TraceApi>>,
-}
-
-const fn route(
-    method: &'static str,
-    path: &'static str,
-    summary: &'static str,
-    handler: fn() -> MethodRouter<Arc<TraceApi>>,
-) -> TraceRoute {
-    TraceRoute { method, path, summary, handler }
-}
-
-/// All routes of [`trace_routes`].
-pub const TRACE_ROUTES: &[TraceRoute] = &[
-    route("GET", "/traces", "Traces, newest first, by what is true of them", || get(reads::list)),
-    route("DELETE", "/traces", "Removes all traces and log lines", || delete(reads::clear)),
-    route("GET", "/traces/events", "Spans of all traces as they come", || get(reads::all_events)),
-    route("GET", "/traces/export", "The traces of a session in one file", || {
+/// All routes of [`trace_routes`], with their paths below `/api/v1`.
+pub(crate) const TRACE_ROUTES: &[Route<Arc<TraceApi>>] = &[
+    route("GET", "/traces", "listTraces", "Traces, newest first, by what is true of them", || {
+        get(reads::list)
+    })
+    .query::<queries::TracesQuery>()
+    .uses_store()
+    .answers::<shapes::TraceList>(),
+    route("DELETE", "/traces", "deleteTraces", "Removes all traces and log lines", || {
+        delete(reads::clear)
+    })
+    .uses_store()
+    .answers::<Done>(),
+    route("GET", "/traces/events", "watchTraces", "Spans of all traces as they come", || {
+        get(reads::all_events)
+    })
+    .query::<FollowQuery>()
+    .streams::<shapes::TraceFeedEvent>(),
+    route("GET", "/traces/export", "exportSession", "The traces of a session in one file", || {
         get(reads::export_session)
-    }),
-    route("POST", "/traces/import", "Takes over traces of the official tools", || {
-        post(import::import)
-    }),
-    route("GET", "/traces/{id}", "A trace with its spans", || get(reads::trace)),
-    route("DELETE", "/traces/{id}", "Removes a trace with its log lines", || delete(reads::remove)),
-    route("GET", "/traces/{id}/events", "A trace as it goes on, until its root has ended", || {
-        get(reads::trace_events)
-    }),
-    route("GET", "/traces/{id}/export", "A trace in a file, without its secrets", || {
-        get(reads::export)
-    }),
-    route("GET", "/logs", "Log lines, newest first", || get(reads::logs)),
+    })
+    .query::<queries::SessionQuery>()
+    .finds()
+    .uses_store()
+    .answers::<shapes::SessionExport>(),
+    route(
+        "POST",
+        "/traces/import",
+        "importTraces",
+        "Takes over traces of the official tools",
+        || post(import::import),
+    )
+    .takes::<import::ImportBody>()
+    .finds()
+    .uses_store()
+    .answers::<import::ImportAnswer>(),
+    route("GET", "/traces/{id}", "getTrace", "A trace with its spans", || get(reads::trace))
+        .finds()
+        .uses_store()
+        .answers::<shapes::WholeTrace>(),
+    route("DELETE", "/traces/{id}", "deleteTrace", "Removes a trace with its log lines", || {
+        delete(reads::remove)
+    })
+    .finds()
+    .uses_store()
+    .answers::<Done>(),
+    route(
+        "GET",
+        "/traces/{id}/events",
+        "watchTrace",
+        "A trace as it goes on, until its root has ended",
+        || get(reads::trace_events),
+    )
+    .query::<FollowQuery>()
+    .streams::<shapes::TraceFeedEvent>(),
+    route(
+        "GET",
+        "/traces/{id}/export",
+        "exportTrace",
+        "A trace in a file, without its secrets",
+        || get(reads::export),
+    )
+    .finds()
+    .uses_store()
+    .answers::<TraceData>(),
+    route("GET", "/logs", "listLogs", "Log lines, newest first", || get(reads::logs))
+        .query::<queries::LogsQuery>()
+        .uses_store()
+        .answers::<shapes::LogList>(),
 ];
 
 /// Traces and log lines, to be served below `/api/v1` and behind its gates.
@@ -99,10 +130,7 @@ pub const TRACE_ROUTES: &[TraceRoute] = &[
 /// `continuationToken`.
 pub fn trace_routes(store: TraceStore, project: impl Into<PathBuf>) -> Router {
     let api = Arc::new(TraceApi { store, project: project.into() });
-    let add = |router: Router<Arc<TraceApi>>, route: &TraceRoute| {
-        router.route(route.path, (route.handler)())
-    };
-    TRACE_ROUTES.iter().fold(Router::new(), add).with_state(api)
+    route::router(TRACE_ROUTES).with_state(api)
 }
 
 /// What of an error may be told.

@@ -45,16 +45,24 @@ pub(super) fn official_lines(store: &TraceStore, trace_id: &str) -> Response {
 }
 
 /// A trace as events of our own API.
-pub(super) fn trace_events(store: &TraceStore, trace_id: &str) -> Response {
-    streamed("text/event-stream", kept_alive(follow(store, trace_id)))
+pub(super) fn trace_events(
+    store: &TraceStore,
+    trace_id: &str,
+    over: impl Future<Output = ()> + Send + 'static,
+) -> Response {
+    let events = kept_alive(follow(store, trace_id));
+    streamed("text/event-stream", events.take_until(Box::pin(over)))
 }
 
 /// All traces as events of our own API.
-pub(super) fn all_events(store: &TraceStore) -> Response {
+pub(super) fn all_events(
+    store: &TraceStore,
+    over: impl Future<Output = ()> + Send + 'static,
+) -> Response {
     let told = stream::unfold(store.subscribe(), async |mut feed| {
         feed.next().await.map(|event| (Told::Event(event), feed))
     });
-    streamed("text/event-stream", kept_alive(told))
+    streamed("text/event-stream", kept_alive(told).take_until(Box::pin(over)))
 }
 
 fn streamed(

@@ -7,6 +7,7 @@ mod doors;
 mod evaluations;
 pub(crate) mod kit;
 mod large_lists;
+mod openapi;
 mod recordings;
 mod resume;
 mod runs;

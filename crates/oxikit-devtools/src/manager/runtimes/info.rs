@@ -1,9 +1,10 @@
 //! What others are told about runtimes.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A runtime as the tools show it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RuntimeInfo {

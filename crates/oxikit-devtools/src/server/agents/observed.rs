@@ -11,6 +11,7 @@ use oxikit_wire::rpc::ListSessionsParams;
 use oxikit_wire::{
     JsonObject, SessionActivity, SessionDetails, SessionSnapshot, SnapshotInfo, SnapshotStatus,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -22,9 +23,9 @@ use crate::telemetry::trace_failure;
 const MAX_ANCESTORS: usize = 200;
 
 /// Sessions that traces tell of, those with the newest trace first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ObservedList {
+pub(crate) struct ObservedList {
     sessions: Vec<ObservedSession>,
     #[serde(skip_serializing_if = "Option::is_none")]
     continuation_token: Option<String>,
@@ -34,7 +35,7 @@ pub(super) struct ObservedList {
 }
 
 /// As in a list of the runtime, without what only a store knows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ObservedSession {
     session_id: String,

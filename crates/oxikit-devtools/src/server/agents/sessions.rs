@@ -3,30 +3,66 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
-use axum::http::{StatusCode as HttpStatus, Uri};
+use axum::extract::State;
+use axum::http::StatusCode as HttpStatus;
 use bytes::Bytes;
 use oxikit_core::{Status, StatusCode};
 use oxikit_serve::inside::json_response;
 use oxikit_wire::rpc::{ForkSessionParams, ListSessionsParams, SessionParams};
-use oxikit_wire::{AgentAbortResponse, SessionAborted, SessionActivity, SnapshotStatus};
+use oxikit_wire::{
+    AgentAbortResponse, SessionAborted, SessionActivity, SessionList, SnapshotStatus,
+};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Agent, observed};
+use super::{Agent, AgentQuery, observed};
 use crate::manager::SessionRequest;
+use crate::server::query::{Limit, Query, given};
 use crate::server::reply::{Answer, Failure, json as answer};
-use crate::server::request::{JsonText, object, query};
+use crate::server::request::{JsonText, Nothing, Path, object};
 use crate::server::shared::Shared;
+
+/// Which sessions.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionsQuery {
+    /// At most so many; 50 if nothing is said.
+    limit: Option<Limit<200>>,
+    /// Where the page before has ended.
+    continuation_token: Option<String>,
+    /// Only those that wait for something, or only the others.
+    status: Option<SessionActivity>,
+    /// The id of a runtime; without it the current one is asked.
+    runtime: Option<String>,
+    /// Who talks to the agent: the context of a run, a JSON object as text.
+    context: Option<String>,
+}
+
+/// Sessions as the runtime knows them, or else as traces tell of them.
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only described")]
+pub(crate) enum SessionPage {
+    Stored(SessionList),
+    Observed(observed::ObservedList),
+}
 
 /// `GET /api/agents/{agent}/sessions[?limit=&continuationToken=&status=&runtime=]`.
 pub(crate) async fn list_sessions(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
-    uri: Uri,
+    Query(asked): Query<SessionsQuery>,
 ) -> Answer {
-    let agent = Agent::find(shared, &name, &uri).await?;
-    let asked = page(&agent, &uri)?;
+    let SessionsQuery { limit, continuation_token, status, runtime, context } = asked;
+    let agent = Agent::find(shared, &name, AgentQuery { runtime, context }).await?;
+    let asked = ListSessionsParams {
+        agent: agent.name().to_owned(),
+        limit: limit.map(|Limit(limit)| limit.into()),
+        continuation_token: given(continuation_token),
+        status,
+        context: agent.context.clone(),
+    };
     match agent.ask(SessionRequest::List(asked.clone())).await? {
         Some(list) => Ok(json_response(HttpStatus::OK, list)),
         None => answer(&observed::list(&agent, asked).await?),
@@ -37,11 +73,11 @@ pub(crate) async fn list_sessions(
 pub(crate) async fn session(
     State(shared): State<Arc<Shared>>,
     Path((name, session)): Path<(String, String)>,
-    uri: Uri,
+    Query(asked): Query<AgentQuery>,
 ) -> Answer {
-    let agent = Agent::find(shared, &name, &uri).await?;
-    let asked = agent.named(session.clone());
-    match agent.ask(SessionRequest::Get(asked)).await? {
+    let agent = Agent::find(shared, &name, asked).await?;
+    let wanted = agent.named(session.clone());
+    match agent.ask(SessionRequest::Get(wanted)).await? {
         Some(details) => Ok(json_response(HttpStatus::OK, details)),
         None => answer(&observed::details(&agent, session).await?),
     }
@@ -51,9 +87,9 @@ pub(crate) async fn session(
 pub(crate) async fn delete_session(
     State(shared): State<Arc<Shared>>,
     Path((name, session_id)): Path<(String, String)>,
-    uri: Uri,
+    Query(asked): Query<AgentQuery>,
 ) -> Answer {
-    let agent = Agent::find(shared, &name, &uri).await?;
+    let agent = Agent::find(shared, &name, asked).await?;
     let asked = agent.named(session_id);
     match agent.ask(SessionRequest::Delete(asked)).await? {
         Some(deleted) => Ok(json_response(HttpStatus::OK, deleted)),
@@ -65,11 +101,11 @@ pub(crate) async fn delete_session(
 pub(crate) async fn fork(
     State(shared): State<Arc<Shared>>,
     Path((name, session_id)): Path<(String, String)>,
-    uri: Uri,
+    Query(asked): Query<AgentQuery>,
     JsonText(body): JsonText,
 ) -> Answer {
     let snapshot_id = ForkBody::parse(&body)?.snapshot_id;
-    let agent = Agent::find(shared, &name, &uri).await?;
+    let agent = Agent::find(shared, &name, asked).await?;
     let instead = match &snapshot_id {
         Some(id) => format!("branch it instead: `oxikit agent chat {name} --snapshot {id}`"),
         None => format!(
@@ -89,9 +125,10 @@ pub(crate) async fn fork(
 pub(crate) async fn abort(
     State(shared): State<Arc<Shared>>,
     Path((name, session)): Path<(String, String)>,
-    uri: Uri,
+    Query(asked): Query<AgentQuery>,
+    _: Nothing,
 ) -> Answer {
-    let agent = Agent::find(shared, &name, &uri).await?;
+    let agent = Agent::find(shared, &name, asked).await?;
     agent.check_store()?;
     let latest = agent.snapshot(json!({"sessionId": session})).await?;
     let input = json!({"snapshotId": latest.snapshot_id});
@@ -139,31 +176,11 @@ impl Agent {
     }
 }
 
-fn page(agent: &Agent, uri: &Uri) -> Result<ListSessionsParams, Status> {
-    let limit = query(uri, "limit").map(|limit| {
-        let limit = limit.parse().ok().filter(|limit| (1..=200).contains(limit));
-        limit.ok_or_else(|| Status::invalid_argument("`limit` is a number from 1 to 200"))
-    });
-    let status = match query(uri, "status").as_deref() {
-        None => None,
-        Some("active") => Some(SessionActivity::Active),
-        Some("completed") => Some(SessionActivity::Completed),
-        Some(_) => return Err(Status::invalid_argument("`status` is `active` or `completed`")),
-    };
-    let continuation_token = query(uri, "continuationToken");
-    Ok(ListSessionsParams {
-        agent: agent.name().to_owned(),
-        limit: limit.transpose()?,
-        continuation_token,
-        status,
-        context: agent.context.clone(),
-    })
-}
-
 /// The body of a fork; an empty one begins at the end.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ForkBody {
+pub(crate) struct ForkBody {
+    /// Where the new session begins; without it at the end.
     #[serde(default)]
     snapshot_id: Option<String>,
 }

@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
-use axum::http::{HeaderMap, Uri};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use oxikit_core::{Payload, Status};
@@ -17,10 +17,11 @@ use oxikit_wire::{
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Agent, read_output, told};
+use super::{Agent, AgentQuery, read_output, told};
 use crate::manager::RunHandle;
+use crate::server::query::Query;
 use crate::server::reply::{Answer, json as answer};
-use crate::server::request::JsonText;
+use crate::server::request::{JsonText, Path};
 use crate::server::runs::named;
 use crate::server::shared::Shared;
 
@@ -28,11 +29,11 @@ use crate::server::shared::Shared;
 pub(crate) async fn execute(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
-    uri: Uri,
+    Query(asked): Query<AgentQuery>,
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Answer {
-    let agent = Agent::find(shared, &name, &uri).await?;
+    let agent = Agent::find(shared, &name, asked).await?;
     let ExecuteBody { input, init, stream, labels } = ExecuteBody::parse(&body)?;
     let mut init = ExecuteBody::agent_init(init, agent.has_store())?;
     let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());

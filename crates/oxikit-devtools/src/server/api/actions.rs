@@ -3,36 +3,45 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
-use axum::http::Uri;
+use axum::extract::State;
 use oxikit_core::Status;
+use oxikit_wire::ActionDescriptor;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::manager::{ListedAction, SkippedAction};
+use crate::server::query::Query;
 use crate::server::reply::{Answer, json as answer};
-use crate::server::request::query;
+use crate::server::request::{Path, RuntimeQuery};
 use crate::server::shared::Shared;
 
-/// `GET /api/v1/actions[?runtime=]`.
-pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
-    let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
-    answer(&Listed { actions: &list.actions, skipped: &list.skipped })
+/// The actions of a runtime.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ActionList<'a> {
+    /// By key, such as `/flow/greet`.
+    #[schemars(with = "BTreeMap<String, ActionDescriptor>")]
+    actions: &'a BTreeMap<String, ListedAction>,
+    /// Entries that could not be read.
+    skipped: &'a [SkippedAction],
 }
 
-#[derive(Serialize)]
-struct Listed<'a> {
-    actions: &'a BTreeMap<String, ListedAction>,
-    skipped: &'a [SkippedAction],
+/// `GET /api/v1/actions[?runtime=]`.
+pub(crate) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
+) -> Answer {
+    let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
+    answer(&ActionList { actions: &list.actions, skipped: &list.skipped })
 }
 
 /// `GET /api/v1/actions/{*key}[?runtime=]`.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     Path(key): Path<String>,
-    uri: Uri,
+    Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
 ) -> Answer {
     let key = format!("/{key}");
-    let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
+    let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
     answer(list.actions.get(&key).ok_or_else(|| {
         Status::not_found(format!("there is no action `{key}`; `GET /api/v1/actions` lists them"))
     })?)
@@ -42,8 +51,7 @@ pub(crate) async fn get(
 pub(crate) async fn values(
     State(shared): State<Arc<Shared>>,
     Path(kind): Path<String>,
-    uri: Uri,
+    Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
 ) -> Answer {
-    let runtime = query(&uri, "runtime");
     answer(&shared.runtimes.list_values(runtime.as_deref(), &kind).await?)
 }

@@ -7,6 +7,7 @@ use oxikit_core::{Status, redact};
 
 use crate::server::AppControl;
 use crate::server::reply::{Answer, json};
+use crate::server::request::Nothing;
 use crate::server::shared::Shared;
 
 /// `GET /api/v1/app`. What it has written may hold secrets: they are left out.
@@ -15,13 +16,13 @@ pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Answer {
 }
 
 /// `POST /api/v1/app/restart`.
-pub(crate) async fn restart(State(shared): State<Arc<Shared>>) -> Answer {
+pub(crate) async fn restart(State(shared): State<Arc<Shared>>, _: Nothing) -> Answer {
     app(&shared)?.restart().await?;
     status_of(&shared)
 }
 
 /// `POST /api/v1/app/stop`.
-pub(crate) async fn stop(State(shared): State<Arc<Shared>>) -> Answer {
+pub(crate) async fn stop(State(shared): State<Arc<Shared>>, _: Nothing) -> Answer {
     app(&shared)?.stop().await?;
     status_of(&shared)
 }

@@ -2,17 +2,35 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
-use serde_json::json;
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
 
-use crate::evaluation::{DatasetChange, Datasets, NewDataset};
-use crate::server::reply::{Answer, json as answer};
-use crate::server::request::{JsonText, object};
+use crate::evaluation::{DatasetChange, DatasetInfo, Datasets, NewDataset, Sample};
+use crate::server::reply::{Answer, Done, json as answer};
+use crate::server::request::{JsonText, Path, object};
 use crate::server::shared::Shared;
+
+/// The data sets of the project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DatasetList {
+    /// Oldest first.
+    datasets: Vec<DatasetInfo>,
+}
+
+/// A data set with its samples.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Dataset {
+    dataset: DatasetInfo,
+    /// As the text that is stored.
+    #[schemars(with = "Vec<Sample>")]
+    samples: Box<RawValue>,
+}
 
 /// `GET /api/v1/datasets`.
 pub(crate) async fn list(State(shared): State<Arc<Shared>>) -> Answer {
-    answer(&json!({"datasets": Datasets::new(&shared.traces).list().await?}))
+    answer(&DatasetList { datasets: Datasets::new(&shared.traces).list().await? })
 }
 
 /// `POST /api/v1/datasets`.
@@ -23,14 +41,8 @@ pub(crate) async fn create(State(shared): State<Arc<Shared>>, JsonText(body): Js
 
 /// `GET /api/v1/datasets/{dataset}`.
 pub(crate) async fn get(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
-    /// The samples are the text they are stored as.
-    #[derive(serde::Serialize)]
-    struct Whole<Info, Samples> {
-        dataset: Info,
-        samples: Samples,
-    }
     let (dataset, samples) = Datasets::new(&shared.traces).get(&id).await?;
-    answer(&Whole { dataset, samples })
+    answer(&Dataset { dataset, samples })
 }
 
 /// `PATCH /api/v1/datasets/{dataset}`.
@@ -46,5 +58,5 @@ pub(crate) async fn update(
 /// `DELETE /api/v1/datasets/{dataset}`.
 pub(crate) async fn delete(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
     Datasets::new(&shared.traces).delete(&id).await?;
-    answer(&json!({}))
+    answer(&Done {})
 }

@@ -5,18 +5,23 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::{StatusCode as HttpStatus, Uri};
+use axum::extract::State;
+use axum::http::StatusCode as HttpStatus;
 use futures_util::{Stream, stream};
 use oxikit_core::Status;
 use oxikit_serve::inside::{json_response, stream_response};
-use serde::Serialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::evaluation::{self, EvalRuns, Evaluations, Extract, Progress, RunFilter, RunRequest};
-use crate::server::reply::{Answer, json as answer};
-use crate::server::request::{JsonText, object, query};
+use crate::evaluation::{
+    self, EvalRunKey, EvalRuns, Evaluations, Extract, Progress, RunFilter, RunRequest,
+};
+use crate::server::query::Query;
+use crate::server::reply::{Answer, Done, json as answer};
+use crate::server::request::{JsonText, Nothing, Path, object};
+use crate::server::shapes::Failed;
 use crate::server::shared::Shared;
 
 /// Evaluations of a list, if nothing else is said.
@@ -24,18 +29,48 @@ const PAGE: usize = 100;
 /// Events that wait for a reader; then the evaluation waits, too.
 const WAITING: usize = 64;
 
+/// Which evaluations.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ListQuery {
+    /// Of this action, such as `/flow/greet`.
+    action: Option<String>,
+    /// Of this data set.
+    dataset: Option<String>,
+    /// At most so many; 100 if nothing is said.
+    limit: Option<u32>,
+}
+
+/// Evaluations.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EvaluationList {
+    /// Newest first, as the text that is stored.
+    #[schemars(with = "Vec<EvalRunKey>")]
+    evaluations: Vec<Box<RawValue>>,
+}
+
 /// `GET /api/v1/evaluations[?action=][&dataset=][&limit=]`: newest first.
-pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
-    let filter = RunFilter { action: query(&uri, "action"), dataset: query(&uri, "dataset") };
-    let limit = number(&uri, "limit")?.unwrap_or(PAGE);
+pub(crate) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Query(asked): Query<ListQuery>,
+) -> Answer {
+    let filter = RunFilter { action: asked.action, dataset: asked.dataset };
     let keys = EvalRuns::new(&shared.traces).keys(&filter).await?;
-    let newest: Vec<_> = keys.iter().rev().take(limit).collect();
-    /// Keys are the text they are stored as.
-    #[derive(Serialize)]
-    struct List<Keys> {
-        evaluations: Keys,
-    }
-    answer(&List { evaluations: newest })
+    let newest = keys.into_iter().rev().take(entries(asked.limit));
+    answer(&EvaluationList { evaluations: newest.collect() })
+}
+
+fn entries(limit: Option<u32>) -> usize {
+    limit.map_or(PAGE, |limit| limit as usize)
+}
+
+/// An event of an evaluation: `progress`, then `done` with its key or `error`.
+#[derive(Debug, JsonSchema)]
+#[schemars(tag = "event", content = "data", rename_all = "camelCase")]
+#[allow(dead_code, reason = "only described")]
+pub(crate) enum EvaluationEvent {
+    Progress(Progress),
+    Done(EvalRunKey),
+    Error(Failed),
 }
 
 /// `POST /api/v1/evaluations`: its key, when it is made.
@@ -98,7 +133,7 @@ pub(crate) async fn get(State(shared): State<Arc<Shared>>, Path(id): Path<String
 /// `DELETE /api/v1/evaluations/{evaluation}`.
 pub(crate) async fn delete(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
     match EvalRuns::new(&shared.traces).delete(&id).await? {
-        true => answer(&json!({})),
+        true => answer(&Done {}),
         false => Err(unknown(&id).into()),
     }
 }
@@ -111,24 +146,30 @@ pub(crate) async fn validate(
     answer(&evaluation::validate(&shared.traces, &shared.runtimes, object(&body)?).await?)
 }
 
+/// Which traces become cases.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ExtractQuery {
+    /// Those of this flow.
+    flow: String,
+    /// Those of a batch that was run with this label.
+    label: Option<String>,
+    /// At most so many; 100 if nothing is said.
+    limit: Option<u32>,
+}
+
 /// `GET /api/v1/evaluations/extract?flow=[&label=][&limit=]`.
-pub(crate) async fn extract(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
-    let flow = query(&uri, "flow").ok_or_else(|| {
-        Status::invalid_argument("name the flow whose traces are wanted: `?flow=<name>`")
-    })?;
-    let limit = number(&uri, "limit")?.unwrap_or(PAGE);
-    let wanted = Extract { flow, label: query(&uri, "label"), limit };
+pub(crate) async fn extract(
+    State(shared): State<Arc<Shared>>,
+    Query(asked): Query<ExtractQuery>,
+) -> Answer {
+    let ExtractQuery { flow, label, limit } = asked;
+    let wanted = Extract { flow, label, limit: entries(limit) };
     answer(&evaluation::extract(&shared.traces, &wanted).await?)
 }
 
 /// `POST /api/v1/evaluations/import`.
-pub(crate) async fn import(State(shared): State<Arc<Shared>>) -> Answer {
+pub(crate) async fn import(State(shared): State<Arc<Shared>>, _: Nothing) -> Answer {
     answer(&evaluation::import(&shared.traces, &shared.options.root).await?)
-}
-
-fn number(uri: &Uri, name: &str) -> Result<Option<usize>, Status> {
-    let refuse = |_| Status::invalid_argument(format!("`{name}` is a number"));
-    query(uri, name).map(|text| text.parse().map_err(refuse)).transpose()
 }
 
 fn unknown(id: &str) -> Status {

@@ -1,11 +1,13 @@
 //! What this is.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use axum::response::IntoResponse;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::server::reply::{Answer, json as answer};
 use crate::server::shared::Shared;
@@ -23,15 +25,30 @@ pub(crate) async fn page() -> impl IntoResponse {
     (headers, PAGE)
 }
 
+/// What the tools are.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Info {
+    /// Of the tools.
+    version: &'static str,
+    /// Their process.
+    pid: u32,
+    /// The name of the project's folder.
+    project: Option<String>,
+    /// The project's folder.
+    root: PathBuf,
+    /// The names of the environment's variables.
+    environment: Vec<String>,
+}
+
 /// `GET /api/v1/info`. Of variables the names only: their values are secrets.
 pub(crate) async fn info(State(shared): State<Arc<Shared>>) -> Answer {
-    answer(&json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "pid": std::process::id(),
-        "project": shared.options.project_name(),
-        "root": shared.options.root,
-        "environment": variable_names(),
-    }))
+    answer(&Info {
+        version: env!("CARGO_PKG_VERSION"),
+        pid: std::process::id(),
+        project: shared.options.project_name(),
+        root: shared.options.root.clone(),
+        environment: variable_names(),
+    })
 }
 
 /// The names of the environment's variables, in order.

@@ -5,21 +5,44 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use oxikit_serve::inside::stream_response;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::manager::RuntimeInfo;
+use crate::server::query::{Query, over_after};
 use crate::server::reply::{Answer, json as answer};
+use crate::server::request::FollowQuery;
 use crate::server::shared::Shared;
+
+/// The runtimes.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RuntimeList {
+    /// Oldest first.
+    runtimes: Vec<RuntimeInfo>,
+    /// Who is asked if nobody is named.
+    current: Option<String>,
+}
+
+/// An event of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "event", content = "data", rename_all = "camelCase")]
+#[allow(dead_code, reason = "only described")]
+pub(crate) enum RuntimesEvent {
+    Runtimes(RuntimeList),
+}
 
 /// `GET /api/v1/runtimes`.
 pub(crate) async fn list(State(shared): State<Arc<Shared>>) -> Answer {
     answer(&listed(&shared, &shared.runtimes.list()))
 }
 
-/// `GET /api/v1/runtimes/events`: the list, now and whenever it changes.
-pub(crate) async fn events(State(shared): State<Arc<Shared>>) -> Answer {
+/// `GET /api/v1/runtimes/events[?seconds=]`: the list, now and whenever it changes.
+pub(crate) async fn events(
+    State(shared): State<Arc<Shared>>,
+    Query(FollowQuery { seconds }): Query<FollowQuery>,
+) -> Answer {
     let mut changes = shared.runtimes.watch();
     changes.mark_changed();
     let events = stream::unfold((changes, 0_u64), move |(mut changes, number)| {
@@ -30,15 +53,16 @@ pub(crate) async fn events(State(shared): State<Arc<Shared>>) -> Answer {
                 () = shared.closing.cancelled() => return None,
             }
             let list = changes.borrow_and_update().clone();
-            let list = listed(&shared, &list);
+            let list = serde_json::to_string(&listed(&shared, &list)).ok()?;
             let event = format!("id: {number}\nevent: runtimes\ndata: {list}\n\n");
             Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), (changes, number + 1)))
         }
     });
+    let events = events.take_until(Box::pin(over_after(seconds)));
     Ok(stream_response(Body::from_stream(events)))
 }
 
-fn listed(shared: &Shared, list: &[RuntimeInfo]) -> serde_json::Value {
+fn listed(shared: &Shared, list: &[RuntimeInfo]) -> RuntimeList {
     let current = shared.runtimes.current().map(|runtime| runtime.id);
-    json!({"runtimes": list, "current": current})
+    RuntimeList { runtimes: list.to_vec(), current }
 }

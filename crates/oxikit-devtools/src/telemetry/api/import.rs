@@ -6,25 +6,30 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::State;
 use oxikit_core::Status;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{TraceApi, failure};
 use crate::server::reply::{Answer, json as answer};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ImportBody {
+#[schemars(rename = "TraceImportRequest")]
+pub(crate) struct ImportBody {
+    /// A folder of the official tools below the project.
     #[serde(default = "usual_folder")]
     path: PathBuf,
 }
 
-#[derive(Debug, Serialize)]
-struct ImportAnswer {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportedTraces")]
+pub(crate) struct ImportAnswer {
     imported: usize,
     skipped: Vec<Skipped>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SkippedTraceFile")]
 struct Skipped {
     file: String,
     reason: String,

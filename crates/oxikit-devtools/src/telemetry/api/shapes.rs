@@ -1,17 +1,20 @@
 //! What is answered about a trace.
 
 use oxikit_sql::{StoredSpan, TokenUsage, TraceStatus, TraceSummary};
+use oxikit_wire::trace::{LogRecord, SpanData, TraceData};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// A trace as lists show it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct TraceInfo {
+pub(crate) struct TraceInfo {
     trace_id: String,
     name: String,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
+    #[schemars(with = "Status")]
     status: TraceStatus,
     start_time: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,6 +26,7 @@ pub(super) struct TraceInfo {
     root_span_id: String,
     spans: u32,
     dropped_spans: u32,
+    #[schemars(with = "Usage")]
     usage: TokenUsage,
 }
 
@@ -46,28 +50,31 @@ impl From<TraceSummary> for TraceInfo {
 }
 
 /// A page of a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct TraceList {
+pub(crate) struct TraceList {
     pub(super) traces: Vec<TraceInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) continuation_token: Option<String>,
 }
 
 /// A trace with its spans.
-#[derive(Debug, Serialize)]
-pub(super) struct WholeTrace {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WholeTrace {
     pub(super) trace: TraceInfo,
     pub(super) spans: Vec<SpanInfo>,
 }
 
 /// A span, and what it has used.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SpanInfo {
+pub(crate) struct SpanInfo {
     span_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Usage>")]
     usage: Option<TokenUsage>,
+    /// As the runtime has sent it.
+    #[schemars(with = "SpanData")]
     span: Box<RawValue>,
 }
 
@@ -76,4 +83,77 @@ impl SpanInfo {
         let span = RawValue::from_string(stored.json)?;
         Ok(Self { span_id: stored.span_id, usage: stored.usage, span })
     }
+}
+
+/// How a trace goes, by its root.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "TraceStatus", rename_all = "lowercase")]
+#[allow(dead_code, reason = "describes that of the store")]
+pub(crate) enum Status {
+    /// It has no end yet.
+    Running,
+    /// It has ended well.
+    Success,
+    /// It has failed.
+    Error,
+}
+
+/// Tokens, and what they cost if the runtime or a price says so.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "TokenUsage", rename_all = "camelCase")]
+#[allow(dead_code, reason = "describes that of the store")]
+pub(crate) struct Usage {
+    /// Tokens of the requests.
+    input_tokens: i64,
+    /// Tokens of the answers.
+    output_tokens: i64,
+    /// All of them.
+    total_tokens: i64,
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+}
+
+/// Log lines.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[allow(dead_code, reason = "only described: lines are sent as they are stored")]
+pub(crate) struct LogList {
+    /// Newest first.
+    logs: Vec<LogRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continuation_token: Option<String>,
+}
+
+/// The traces of a session, without what looks like a secret.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[allow(dead_code, reason = "only described: traces are sent as they are stored")]
+pub(crate) struct SessionExport {
+    session_id: String,
+    /// Oldest first.
+    traces: Vec<TraceData>,
+}
+
+/// An event of a feed of spans.
+#[derive(Debug, Serialize, JsonSchema)]
+#[allow(dead_code, reason = "only described: spans are sent as they are stored")]
+pub(crate) struct TraceFeedEvent {
+    data: TraceNews,
+}
+
+/// What happens in a trace.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[allow(dead_code, reason = "only described: spans are sent as they are stored")]
+pub(crate) enum TraceNews {
+    /// All of the trace that is known.
+    Trace { trace: TraceData },
+    /// A span has begun.
+    SpanStart { trace_id: String, span: SpanData },
+    /// A span has ended.
+    SpanEnd { trace_id: String, span: SpanData },
+    /// The reader was too slow and has missed so many events.
+    Lagged { missed: u64 },
+    /// The root has ended.
+    End {},
 }

@@ -1,5 +1,7 @@
 //! Who is let in, and what is taken.
 
+use std::collections::BTreeSet;
+
 use oxikit_devtools::telemetry::TelemetryOptions;
 use serde_json::{Value, json};
 
@@ -81,6 +83,38 @@ async fn nothing_is_read_without_the_token() {
     }
     assert_eq!(answer(request(&server, ("POST", "/api/traces"), "/t/x")).await.status, 429);
     assert_eq!(server.get("/api/traces/t1").await.status, 200, "the right token is let in always");
+}
+
+#[tokio::test]
+async fn routes_take_their_methods_only_and_say_which() {
+    let server = server().await;
+    let token = format!("/t/{}", server.token.reveal());
+    // What comes without a token can only be posted.
+    let bases = [(&*token, ["GET", "POST"].as_slice()), ("", &["POST"])];
+    let paths: BTreeSet<_> = ROUTES.iter().map(|(_, path)| *path).collect();
+    for (base, served) in bases {
+        for path in &paths {
+            let has = |method: &str| served.contains(&method) && ROUTES.contains(&(method, path));
+            let expected: BTreeSet<_> = ["GET", "HEAD", "POST"]
+                .into_iter()
+                .filter(|method| has(if *method == "HEAD" { "GET" } else { method }))
+                .filter(|_| *path != "/nothing")
+                .collect();
+            for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
+                if expected.contains(method) {
+                    continue;
+                }
+                let asked = request(&server, (method, path), base).header("content-type", "text/x");
+                let answer = asked.send().await.unwrap();
+                let status = if expected.is_empty() { 404 } else { 405 };
+                assert_eq!(answer.status(), status, "{method} {base}{path}");
+                let listed = answer.headers().get("allow").map(|list| list.to_str().unwrap());
+                let listed = listed.unwrap_or_default().split(',').map(str::trim);
+                let listed: BTreeSet<_> = listed.filter(|method| !method.is_empty()).collect();
+                assert_eq!(listed, expected, "{method} {base}{path}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -117,9 +117,17 @@ async fn routes_take_their_methods_only() {
             if takes(method) || (method == "HEAD" && takes("GET")) {
                 continue;
             }
-            let answer = runtime.ask(method, path, "", "").await;
+            // A body of the wrong type is not what is told.
+            let typed = "content-type: text/plain\r\n";
+            let answer = runtime.ask(method, path, typed, "{}").await;
             let expected = if methods.is_empty() { 404 } else { 405 };
             assert_eq!(answer.status, expected, "{method} {path}");
+            if expected == 405 {
+                let listed = answer.header("allow").unwrap_or_default().replace(',', " ");
+                let listed: Vec<_> =
+                    listed.split_whitespace().filter(|method| *method != "HEAD").collect();
+                assert_eq!(listed.join(" "), methods, "{method} {path}");
+            }
             if method != "HEAD" {
                 answer.assert_error_form();
             }

@@ -1,6 +1,5 @@
 //! What the official JavaScript runtime answered, asked again here.
 
-
 use oxikit::prelude::*;
 
 use super::app::{Runtime, runtime};
