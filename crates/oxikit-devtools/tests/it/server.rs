@@ -13,5 +13,6 @@ mod resume;
 mod runs;
 mod senders;
 mod sessions;
+mod smuggling;
 mod trpc;
 mod trpc_evaluations;
