@@ -65,7 +65,10 @@ pub(crate) fn run(dir: &Path, words: &[&str]) -> Ended {
 pub(crate) fn run_with(command: &mut Command) -> Ended {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (stdout, stderr) = (all_of(child.stdout.take()), all_of(child.stderr.take()));
-    let status = ended(&mut child, PATIENCE).expect("the command hangs");
+    let status = ended(&mut child, PATIENCE).unwrap_or_else(|| {
+        child.kill().unwrap();
+        panic!("the command hangs")
+    });
     Ended {
         code: status.code().expect("the command was killed"),
         stdout: stdout.recv_timeout(PATIENCE).unwrap(),

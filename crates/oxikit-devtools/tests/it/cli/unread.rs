@@ -23,12 +23,23 @@ const SOON: Duration = Duration::from_secs(4);
 const FULL: u64 = 56 << 10;
 
 /// A command with one pipe for both outputs, which nobody reads.
-fn unread(command: &mut Command) -> (Child, PipeReader) {
+fn unread(command: &mut Command) -> (Unread, PipeReader) {
     let (reader, writer) = std::io::pipe().unwrap();
     let child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
     // The ends of the pipe that the command holds.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    (child, reader)
+    (Unread(child), reader)
+}
+
+/// A process that is killed when dropped.
+struct Unread(Child);
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        // The guard ends the application.
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
 }
 
 fn is_full(pipe: &PipeReader) -> bool {
@@ -40,7 +51,7 @@ const FLOOD: &str = "yes 'a line of the application that nobody reads' | head -c
     yes 'and of its errors' | head -c 2000000 >&2; echo $$ > done; sleep 600";
 
 /// Starts the flood and waits until all of it was written; the process of it.
-fn flood(dir: &Path, command: &mut Command) -> (Child, PipeReader, u32) {
+fn flood(dir: &Path, command: &mut Command) -> (Unread, PipeReader, u32) {
     command.args(["start", "--port=0", "--reflection-port=0", "--telemetry-port=0"]);
     let (tools, pipe) = unread(command.args(["--", "sh", "-c", FLOOD]));
     let mut pid = None;
@@ -54,12 +65,9 @@ fn flood(dir: &Path, command: &mut Command) -> (Child, PipeReader, u32) {
 }
 
 #[track_caller]
-fn check_ends(mut tools: Child, app: u32) {
+fn check_ends(mut tools: Unread, app: u32) {
     let asked = Instant::now();
-    let status = ended(&mut tools, SOON);
-    if status.is_none() {
-        tools.kill().unwrap();
-    }
+    let status = ended(&mut tools.0, SOON);
     assert_eq!(status.expect("the tools wait for a reader").code(), Some(0));
     assert!(asked.elapsed() < SOON);
     assert!(until(SOON, || !lives(app)));
@@ -70,7 +78,7 @@ fn the_tools_end_though_nobody_reads_their_lines() {
     for kind in [Signal::TERM, Signal::INT, Signal::HUP] {
         let dir = tempfile::tempdir().unwrap();
         let (tools, _pipe, app) = flood(dir.path(), &mut oxikit(dir.path()));
-        signal(tools.id(), kind);
+        signal(tools.0.id(), kind);
         check_ends(tools, app);
     }
 }
@@ -97,7 +105,7 @@ fn lines_that_were_not_read_in_time_are_counted() {
     let counted = lines.iter().find(|line| line.contains("lines not shown")).unwrap();
     let number = counted.split(' ').find_map(|word| word.parse::<u64>().ok());
     assert!(number.is_some_and(|number| number > 10_000), "{counted}");
-    signal(tools.id(), Signal::TERM);
+    signal(tools.0.id(), Signal::TERM);
     check_ends(tools, app);
     assert!(lines.iter().any(|line| line == "oxikit | ending"), "the last lines are shown");
 }
@@ -120,11 +128,8 @@ fn a_command_that_follows_traces_ends_though_nobody_reads_it() {
             post_traces(&file);
             is_full(&pipe)
         }));
-        signal(tail.id(), kind);
-        let status = ended(&mut tail, SOON);
-        if status.is_none() {
-            tail.kill().unwrap();
-        }
+        signal(tail.0.id(), kind);
+        let status = ended(&mut tail.0, SOON);
         assert_eq!(status.expect("it waits for a reader").code(), code, "{kind:?}");
     }
 }
@@ -156,10 +161,10 @@ async fn a_run_whose_chunks_nobody_reads_is_cancelled_with_its_command() {
         while !is_full(&pipe) {
             runtime.chunk(&asked, json!("x".repeat(1 << 10))).await;
         }
-        signal(command.id(), kind);
+        signal(command.0.id(), kind);
         let cancelled = async { while runtime.next().await["method"] != "cancelAction" {} };
         soon(cancelled).await;
-        let status = ended(&mut command, SOON).expect("it waits for a reader");
+        let status = ended(&mut command.0, SOON).expect("it waits for a reader");
         assert_eq!(status.code(), None, "{kind:?}");
         runtime.fail(&asked, json!({"code": -32000, "message": "cancelled"})).await;
     }
