@@ -146,15 +146,19 @@ fn install_js() -> Result<()> {
 /// interpreter that has them.
 fn install_py(scratch: &Path) -> Result<PathBuf> {
     let requirements = tools::root().join("interop/action-http/py/requirements.txt");
-    let venv = scratch.join("py");
+    install_requirements(&scratch.join("py"), &requirements)
+}
+
+/// Installs these packages into an environment of their own, unless that has been done.
+pub(crate) fn install_requirements(venv: &Path, requirements: &Path) -> Result<PathBuf> {
     let (python, done) = (venv.join("bin/python"), venv.join("installed"));
-    if is_newer(&done, &requirements) && python.exists() {
+    if is_newer(&done, requirements) && python.exists() {
         return Ok(python);
     }
-    tools::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+    tools::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
-    tools::run(pip.arg(&requirements))?;
+    tools::run(pip.arg(requirements))?;
     fs::write(done, "")?;
     Ok(python)
 }

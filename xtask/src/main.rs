@@ -8,6 +8,7 @@ mod conformance;
 mod crash;
 mod dist;
 mod examples;
+mod fuzz_api;
 mod interop;
 mod invariants;
 mod licences;
@@ -47,6 +48,9 @@ The chores of this repository.
         The real `oxikit start`: killed, its runtimes and its application killed and
         frozen, its records torn, and fed with what is deep, large or garbage. --long
         waits the usual times for frozen runtimes and unfinished messages.
+  cargo xtask fuzz-api [--examples N] [--seed S] [tools] [app]
+        Generated requests against the developer tools and an application, and their
+        answers against their OpenAPI documents. The seed is printed; it repeats a run.
   cargo xtask bench [core] [scenario…]
         What things cost, in CPU, each beside its floor and its aim.
   cargo xtask bench http [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]
@@ -81,6 +85,7 @@ pub(crate) const COMMANDS: [&str; 11] = [
     "spec",
     "interop",
     "crash",
+    "fuzz-api",
     "bench",
     "postgres",
     "invariants",
@@ -115,6 +120,11 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         "spec" => spec::run(rest)?,
         "interop" => interop::run(rest).map(drop)?,
         "crash" => crash::run(rest).map(drop)?,
+        "fuzz-api" => {
+            if let Err(why) = fuzz_api::run(rest)? {
+                bail!("it cannot be run here: {why}");
+            }
+        }
         "bench" => bench::run(rest)?,
         "postgres" => services::run(rest)?,
         "invariants" => invariants::run().map(print)?,

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    conformance, crash, examples, interop, invariants, licences, metadata, papers, services, tools,
+    conformance, crash, examples, fuzz_api, interop, invariants, licences, metadata, papers,
+    services, tools,
 };
 
 /// One thing that must hold.
@@ -29,7 +30,7 @@ enum Verdict {
 use Verdict::{Passed, Skipped};
 
 /// Cheap ones first, so that a small slip is known within seconds.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step::gate("lock-file", lock_file),
     Step::quick("fmt", fmt),
     Step::quick("papers", || papers::run().map(Passed)),
@@ -43,6 +44,7 @@ const STEPS: [Step; 14] = [
     Step::slow("conformance", conformance_suites),
     Step::slow("interop", interop_suites),
     Step::slow("crash", crash_trials),
+    Step::slow("fuzz-api", fuzzed_apis),
     Step::slow("examples", || examples::run().map(Passed)),
 ];
 
@@ -254,6 +256,13 @@ fn crash_trials() -> Result<Verdict> {
     trials.extend(crash::run(&["manager".to_owned()])?);
     let summary = trials.join(", ");
     Ok(if crash::is_incomplete(&trials) { Skipped(summary) } else { Passed(summary) })
+}
+
+fn fuzzed_apis() -> Result<Verdict> {
+    Ok(match fuzz_api::run(&[])? {
+        Ok(servers) => Passed(servers.join(", ")),
+        Err(why) => Skipped(why),
+    })
 }
 
 fn cargo(args: &str) -> Result<Verdict> {

@@ -39,11 +39,12 @@ function show(api, path, operation) {
   block(shown, "Call", example(path, { isSecured: Boolean(api.security) }));
   const body = operation.requestBody.content["application/json"].schema.properties;
   const ok = operation.responses["200"].content;
+  const event = ok["text/event-stream"].schema.properties.data;
   const parts = [
     ["Input, under data", body.data],
     ["Init, under init", body.init],
     ["Output, under result", ok["application/json"].schema.properties.result],
-    ["Chunks, under message", ok["text/event-stream"].schema.anyOf[0].properties.message],
+    ["Chunks, under message", event.contentSchema.anyOf[0].properties.message],
   ];
   for (const [title, schema] of parts) {
     if (schema) block(shown, title, JSON.stringify(resolve(api, schema), null, 2));
@@ -55,7 +56,10 @@ async function load() {
   const answer = await fetch("openapi.json");
   if (!answer.ok) throw new Error(`openapi.json: ${answer.status}`);
   const api = await answer.json();
-  const paths = Object.entries(api.paths);
+  // Other operations, such as those of the API of agents, do not run an action.
+  const isAction = ([, item]) =>
+    item.post?.requestBody?.content["application/json"].schema.properties?.data;
+  const paths = Object.entries(api.paths).filter(isAction);
   const shown = paths.map(([path, item]) => show(api, path, item.post));
   list.replaceChildren(...(shown.length ? shown : [element("p", "No action is served.")]));
   filter.addEventListener("input", () => {

@@ -1,12 +1,15 @@
 //! The OpenAPI 3.1 document of the served actions, made from their schemas.
 
+pub(crate) mod failures;
 pub(crate) mod schemas;
 
-use oxikit_core::Action;
+use oxikit_core::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::agents_api;
-use crate::exposed::Exposed;
+use crate::durable::POSITION;
+use crate::exposed::{Expose, Exposed};
+use crate::reply::{SPAN_ID, STREAM_ID, TRACE_ID};
 use schemas::Schemas;
 
 /// What the document is about.
@@ -18,6 +21,8 @@ pub(crate) struct Api<'a> {
     pub(crate) security_scheme: Option<Value>,
     /// Whether the API of agents is served.
     pub(crate) has_agents_api: bool,
+    /// Whether streams can be kept.
+    pub(crate) has_streams: bool,
 }
 
 impl Api<'_> {
@@ -31,7 +36,7 @@ impl Api<'_> {
         let mut paths = Map::new();
         let mut tags: Vec<&str> = Vec::new();
         for expose in exposed {
-            let operation = operation(&expose.action, &expose.path, &mut schemas);
+            let operation = self.operation(expose, &mut schemas);
             paths.insert(self.path(&expose.path), json!({ "post": operation }));
             let kind = expose.action.kind().as_str();
             if !tags.contains(&kind) {
@@ -51,7 +56,10 @@ impl Api<'_> {
                 "description": "Every action is called by POST with its input under `data`.",
             },
             "paths": paths,
-            "components": { "schemas": schemas.into_components() },
+            "components": {
+                "schemas": schemas.into_components(),
+                "responses": failures::responses(),
+            },
             "tags": tags,
         });
         if let Some(scheme) = &self.security_scheme {
@@ -70,68 +78,106 @@ impl Api<'_> {
         // Braces would make a template of it.
         whole.replace('{', "%7B").replace('}', "%7D")
     }
+
+    fn operation(&self, expose: &Expose, schemas: &mut Schemas) -> Value {
+        let (action, path) = (&expose.action, &expose.path);
+        let descriptor = action.descriptor();
+        let input = schemas.add(&format!("{path}.input"), descriptor.input_schema.as_ref());
+        let output = schemas.add(&format!("{path}.output"), descriptor.output_schema.as_ref());
+        let chunk = schemas.add(&format!("{path}.chunk"), descriptor.stream_schema.as_ref());
+        let mut members = json!({ "data": input });
+        if descriptor.init_schema.is_some() {
+            members["init"] = schemas.add(&format!("{path}.init"), descriptor.init_schema.as_ref());
+        }
+        let mut wrapper = json!({ "type": "object", "properties": members });
+        if descriptor.input_schema.as_ref().is_some_and(|schema| !takes_null(schema)) {
+            wrapper["required"] = json!(["data"]);
+        }
+        let mut operation = json!({
+            "operationId": schemas.unique_operation(path),
+            "tags": [action.kind().as_str()],
+            "summary": action.name(),
+            "parameters": [{
+                "name": "stream", "in": "query", "required": false, "schema": { "type": "string" },
+                "description": "`true` streams the run, as `Accept: text/event-stream` does.",
+            }],
+            "requestBody": {
+                "required": true,
+                "content": { "application/json": { "schema": wrapper } },
+            },
+            "responses": failures::of(true),
+        });
+        operation["responses"]["200"] = json!({
+            "description": "The output, or with `Accept: text/event-stream` the whole run.",
+            "headers": run_headers(),
+            "content": {
+                "application/json": { "schema": {
+                    "type": "object", "properties": { "result": output }, "required": ["result"],
+                }},
+                "text/event-stream": { "schema": stream_schema(&chunk, &output) },
+            },
+        });
+        if expose.is_durable && self.has_streams {
+            describe_durable(&mut operation);
+        }
+        if let Some(description) = &descriptor.description {
+            operation["description"] = json!(description);
+        }
+        operation
+    }
 }
 
-fn operation(action: &Action, path: &str, schemas: &mut Schemas) -> Value {
-    let descriptor = action.descriptor();
-    let input = schemas.add(&format!("{path}.input"), descriptor.input_schema.as_ref());
-    let output = schemas.add(&format!("{path}.output"), descriptor.output_schema.as_ref());
-    let chunk = schemas.add(&format!("{path}.chunk"), descriptor.stream_schema.as_ref());
-    let mut members = json!({ "data": input });
-    if descriptor.init_schema.is_some() {
-        members["init"] = schemas.add(&format!("{path}.init"), descriptor.init_schema.as_ref());
+/// Whether nothing will do for an input.
+fn takes_null(schema: &Value) -> bool {
+    Schema::from_json(schema.clone()).is_ok_and(|schema| schema.validate(&Value::Null).is_ok())
+}
+
+/// What names a run.
+fn run_headers() -> Value {
+    let header = |about: &str| json!({ "description": about, "schema": { "type": "string" } });
+    json!({
+        TRACE_ID.as_str(): header("Names the trace of the run."),
+        SPAN_ID.as_str(): header("Names the span of the run."),
+    })
+}
+
+/// What a stream that is kept is read again by.
+fn describe_durable(operation: &mut Value) {
+    let id = "The stream, to be read again.";
+    let position = "How many blocks of the stream are known already.";
+    let text = json!({ "type": "string" });
+    let number = json!({ "type": "integer", "minimum": 0 });
+    let ours = [(STREAM_ID, id, text), (POSITION, position, number)];
+    for (name, about, schema) in ours {
+        let header = json!({ "description": about, "schema": schema });
+        operation["responses"]["200"]["headers"][name.as_str()] = header;
+        let parameter = json!({
+            "name": name.as_str(), "in": "header", "required": false,
+            "description": about, "schema": schema,
+        });
+        if let Some(parameters) = operation["parameters"].as_array_mut() {
+            parameters.push(parameter);
+        }
     }
-    let mut operation = json!({
-        "operationId": schemas.unique_operation(path),
-        "tags": [action.kind().as_str()],
-        "summary": action.name(),
-        "requestBody": {
-            "required": true,
-            "content": { "application/json": {
-                "schema": { "type": "object", "properties": members }
-            }},
-        },
-        "responses": {
-            "200": {
-                "description": "The output, or with `Accept: text/event-stream` the whole run.",
-                "headers": {
-                    "x-genkit-trace-id": {
-                        "description": "Names the trace of the run.",
-                        "schema": { "type": "string" },
-                    },
-                },
-                "content": {
-                    "application/json": { "schema": {
-                        "type": "object", "properties": { "result": output }, "required": ["result"],
-                    }},
-                    "text/event-stream": { "schema": stream_schema(&chunk, &output) },
-                },
-            },
-            "default": {
-                "description": "A refusal or a failure.",
-                "content": { "application/json": {
-                    "schema": { "$ref": "#/components/schemas/Error" }
-                }},
-            },
-        },
-    });
-    if let Some(description) = &descriptor.description {
-        operation["description"] = json!(description);
-    }
-    operation
+    let gone = "There is no such stream, or all of it is known.";
+    operation["responses"]["204"] = json!({ "description": gone });
 }
 
 /// What stands in the blocks of a stream.
 fn stream_schema(chunk: &Value, output: &Value) -> Value {
     let block = |member: &str, schema: &Value| json!({ "type": "object", "properties": { member: schema }, "required": [member] });
-    let error = json!({ "$ref": "#/components/schemas/Error" });
     json!({
-        "description": "Blocks that end with an empty line: `data: {\"message\": …}` for each \
-            chunk, then one `data: {\"result\": …}` or `error: {\"error\": …}`.",
-        "anyOf": [block("message", chunk), block("result", output), block("error", &error)],
+        "description": "A block, which ends with an empty line: `data: {\"message\": …}` for \
+            each chunk, then one `data: {\"result\": …}`, or `error: {\"error\": …}` with \
+            `status`, `message` and `details`.",
+        "type": "object",
+        "properties": { "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": { "anyOf": [block("message", chunk), block("result", output)] },
+        }},
     })
 }
-
 fn error_schema() -> Value {
     let names: Vec<_> =
         oxikit_core::StatusCode::ALL.iter().skip(1).map(|code| code.name()).collect();

@@ -58,6 +58,7 @@ impl Operations {
                 prefix: &app.prefix,
                 security_scheme: app.provider.as_ref().and_then(|who| who.security_scheme()),
                 has_agents_api: self.has_agents_api,
+                has_streams: app.streams.is_some(),
             };
             Document::new(&api.document())
         })

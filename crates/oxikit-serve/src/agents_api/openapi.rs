@@ -2,13 +2,14 @@
 
 use oxikit_core::Schema;
 use oxikit_wire::{
-    AgentDetails, AgentList, ExecuteRequest, ExecuteResponse, ExecuteResult, SessionAborted,
-    SessionDeleted, SessionDetails, SessionForked, SessionList, SessionSnapshot, SnapshotDiff,
-    SnapshotTree,
+    AgentDetails, AgentList, ExecuteRequest, ExecuteResponse, SessionAborted, SessionDeleted,
+    SessionDetails, SessionForked, SessionList, SessionSnapshot, SnapshotDiff, SnapshotTree,
 };
 use serde_json::{Map, Value, json};
 
+use super::TurnEvent;
 use super::route::templates;
+use crate::openapi::failures;
 use crate::openapi::schemas::Schemas;
 
 /// What the operations of the API are listed under.
@@ -19,36 +20,37 @@ pub(crate) fn add_paths(paths: &mut Map<String, Value>, schemas: &mut Schemas) {
     let [agents, agent, execute, stream, sessions, session, abort, fork, tree, snapshot, diff] =
         templates();
     let mut add = |path: &str, item: Value| paths.insert(path.to_owned(), with_names(path, item));
-    let mut of = |name: &str, schema: Schema| schemas.add(name, Some(schema.as_json()));
 
-    let list = of("AgentList", Schema::of::<AgentList>());
+    let list = schemas.add_sent::<AgentList>("AgentList");
     add(agents, json!({ "get": operation("listAgents", "All agents.", &list) }));
-    let details = of("AgentDetails", Schema::of::<AgentDetails>());
+    let details = schemas.add_sent::<AgentDetails>("AgentDetails");
     add(agent, json!({ "get": operation("getAgent", "An agent and its schemas.", &details) }));
 
-    let response = of("ExecuteResponse", Schema::of::<ExecuteResponse>());
-    let result = of("ExecuteResult", Schema::of::<ExecuteResult>());
+    let response = schemas.add_sent::<ExecuteResponse>("ExecuteResponse");
+    let event = json!({ "schema": schemas.add_event::<TurnEvent>("TurnEvent") });
+    let request = schemas.add("ExecuteRequest", Some(Schema::of::<ExecuteRequest>().as_json()));
     let mut turn = operation("executeAgent", "One turn, as one answer or as events.", &response);
-    turn["requestBody"] = body(&of("ExecuteRequest", Schema::of::<ExecuteRequest>()), true);
-    turn["responses"]["200"]["content"]["text/event-stream"] = events(&result);
+    take_body(&mut turn, &request, true);
+    turn["responses"]["200"]["content"]["text/event-stream"] = event.clone();
+    turn["responses"]["204"] = json!({ "description": "All events have been read." });
     turn["parameters"] = json!([last_event_id()]);
     add(execute, json!({ "post": turn }));
     let mut again = operation("readStream", "The events of a recorded turn.", &response);
-    again["responses"]["200"]["content"] = json!({ "text/event-stream": events(&result) });
+    again["responses"]["200"]["content"] = json!({ "text/event-stream": event });
     again["responses"]["204"] = json!({ "description": "All events have been read." });
     again["parameters"] = json!([last_event_id()]);
     add(stream, json!({ "get": again }));
 
-    let page = of("SessionList", Schema::of::<SessionList>());
+    let page = schemas.add_sent::<SessionList>("SessionList");
     let mut listed = operation("listSessions", "Sessions, those written last first.", &page);
     listed["parameters"] = json!([
         query("limit", json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 })),
         query("continuationToken", json!({ "type": "string" })),
-        query("status", json!({ "enum": ["active", "completed"] })),
+        query("status", json!({ "type": "string", "enum": ["active", "completed"] })),
     ]);
     add(sessions, json!({ "get": listed }));
-    let whole = of("SessionDetails", Schema::of::<SessionDetails>());
-    let deleted = of("SessionDeleted", Schema::of::<SessionDeleted>());
+    let whole = schemas.add_sent::<SessionDetails>("SessionDetails");
+    let deleted = schemas.add_sent::<SessionDeleted>("SessionDeleted");
     add(
         session,
         json!({
@@ -56,40 +58,47 @@ pub(crate) fn add_paths(paths: &mut Map<String, Value>, schemas: &mut Schemas) {
             "delete": operation("deleteSession", "Stops its work and removes it.", &deleted),
         }),
     );
-    let aborted = of("SessionAborted", Schema::of::<SessionAborted>());
+    let one = json!({
+        "type": "object", "properties": { "snapshotId": { "type": ["string", "null"] } },
+    });
+    let aborted = schemas.add_sent::<SessionAborted>("SessionAborted");
     let mut stop = operation("abortSession", "Stops the detached work of a session.", &aborted);
-    let one = json!({ "type": "object", "properties": { "snapshotId": { "type": "string" } } });
-    stop["requestBody"] = body(&one, false);
+    take_body(&mut stop, &one, false);
     add(abort, json!({ "post": stop }));
-    let forked = of("SessionForked", Schema::of::<SessionForked>());
+    let forked = schemas.add_sent::<SessionForked>("SessionForked");
     let mut begin = operation("forkSession", "A new session that begins at a snapshot.", &forked);
-    begin["requestBody"] = body(&one, false);
+    take_body(&mut begin, &one, false);
     add(fork, json!({ "post": begin }));
-    let all = of("SnapshotTree", Schema::of::<SnapshotTree>());
+    let all = schemas.add_sent::<SnapshotTree>("SnapshotTree");
     add(tree, json!({ "get": operation("getTree", "The snapshots of a session.", &all) }));
-    let one = of("SessionSnapshot", Schema::of::<SessionSnapshot>());
+    let one = schemas.add_sent::<SessionSnapshot>("SessionSnapshot");
     add(snapshot, json!({ "get": operation("getSnapshot", "A snapshot.", &one) }));
-    let changed = of("SnapshotDiff", Schema::of::<SnapshotDiff>());
+    let changed = schemas.add_sent::<SnapshotDiff>("SnapshotDiff");
     add(diff, json!({ "get": operation("getDiff", "What a turn has changed.", &changed) }));
 }
 
 fn operation(id: &str, summary: &str, schema: &Value) -> Value {
-    let error = json!({ "$ref": "#/components/schemas/Error" });
-    json!({
+    let mut operation = json!({
         "operationId": format!("{TAG}.{id}"),
         "tags": [TAG],
         "summary": summary,
-        "responses": {
-            "200": {
-                "description": summary,
-                "content": { "application/json": { "schema": schema } },
-            },
-            "default": {
-                "description": "A refusal or a failure.",
-                "content": { "application/json": { "schema": error } },
-            },
-        },
-    })
+        "responses": failures::of(false),
+    });
+    operation["responses"]["200"] = json!({
+        "description": summary,
+        "content": { "application/json": { "schema": schema } },
+    });
+    operation
+}
+
+fn take_body(operation: &mut Value, schema: &Value, is_required: bool) {
+    operation["requestBody"] = json!({
+        "required": is_required,
+        "content": { "application/json": { "schema": schema } },
+    });
+    for (code, failure) in failures::of(true) {
+        operation["responses"][code] = failure;
+    }
 }
 
 /// Every name in the path is a parameter of all its operations.
@@ -112,19 +121,4 @@ fn last_event_id() -> Value {
         "name": "Last-Event-ID", "in": "header", "required": false, "schema": { "type": "string" },
         "description": "The id of the last event that was read: what follows is sent.",
     })
-}
-
-fn body(schema: &Value, is_required: bool) -> Value {
-    json!({
-        "required": is_required,
-        "content": { "application/json": { "schema": schema } },
-    })
-}
-
-fn events(done: &Value) -> Value {
-    json!({ "schema": {
-        "description": "Events with ids: `chunk`, `stateUpdate`, `artifact` and `turnEnd` in any \
-            number, then `done` or `error`, then `telemetry`. The schema is that of `done`.",
-        "anyOf": [done],
-    }})
 }

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 const COMPONENTS: &str = "#/components/schemas/";
@@ -55,6 +57,26 @@ impl Schemas {
         reference
     }
 
+    /// Adds the schema of a type as it is sent: with all members that are always there.
+    pub(crate) fn add_sent<T: JsonSchema>(&mut self, name: &str) -> Value {
+        self.add(name, Some(&sent::<T>()))
+    }
+
+    /// Adds the schema of an event of a stream. Its data is a text, which holds JSON.
+    pub(crate) fn add_event<T: JsonSchema>(&mut self, name: &str) -> Value {
+        let mut schema = sent::<T>();
+        for form in schema["oneOf"].as_array_mut().into_iter().flatten() {
+            if let Some(data) = form.pointer_mut("/properties/data") {
+                *data = json!({
+                    "type": "string",
+                    "contentMediaType": "application/json",
+                    "contentSchema": data.take(),
+                });
+            }
+        }
+        self.add(name, Some(&schema))
+    }
+
     /// An operation id that nobody has.
     pub(crate) fn unique_operation(&mut self, path: &str) -> String {
         let id = unique(&plain(path), |id| self.operations.contains(id));
@@ -69,6 +91,11 @@ impl Schemas {
     fn unique_component(&self, name: &str) -> String {
         unique(&plain(name), |name| self.components.contains_key(name))
     }
+}
+
+fn sent<T: JsonSchema>() -> Value {
+    let generator = SchemaSettings::draft07().for_serialize().into_generator();
+    generator.into_root_schema_for::<T>().to_value()
 }
 
 /// Rewrites one action's schema.

@@ -122,8 +122,13 @@ async fn the_document_has_the_shape_of_openapi() {
         let result = &ok["content"]["application/json"]["schema"]["properties"]["result"];
         assert!(result.is_object(), "{path}");
         assert!(ok["content"]["text/event-stream"]["schema"]["description"].is_string());
-        let error = &responses["default"]["content"]["application/json"]["schema"];
-        assert_eq!(error["$ref"], "#/components/schemas/Error");
+        for code in ["400", "401", "403", "404", "413", "415", "500", "503"] {
+            let error = responses[code]["$ref"].as_str().unwrap_or_default();
+            let error = document.pointer(error.trim_start_matches('#')).unwrap();
+            let schema = &error["content"]["application/json"]["schema"];
+            assert_eq!(schema["$ref"], "#/components/schemas/Error", "{path} {code}");
+        }
+        assert_eq!(responses.get("default"), None);
     }
     let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
@@ -184,6 +189,32 @@ async fn it_says_how_callers_show_who_they_are() {
     let document = get(server, "authorization: Bearer key\r\n").await.1.json();
     assert_eq!(document["components"]["securitySchemes"]["caller"]["scheme"], "bearer");
     assert_eq!(document["security"], json!([{ "caller": [] }]));
+}
+
+#[tokio::test]
+async fn streams_that_are_kept_have_their_headers() {
+    let ai = Oxikit::builder().build();
+    let kept = ai.define_flow("kept", |text: String| async move { Ok(text) });
+    let plain = ai.define_flow("plain", |text: Option<String>| async move { Ok(text) });
+    let server = Server::new(&ai)
+        .expose(Expose::new(&kept).durable())
+        .expose(&plain)
+        .stream_store(std::sync::Arc::new(oxikit_core::ports::memory::MemoryStreams::default()))
+        .port(0);
+    let document = get(server, "").await.1.json();
+    let names = |path: &str| -> Vec<String> {
+        let parameters = document["paths"][path]["post"]["parameters"].as_array().unwrap();
+        parameters.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("/kept"), ["stream", "x-genkit-stream-id", "x-oxikit-stream-position"]);
+    assert_eq!(names("/plain"), ["stream"]);
+    let required = |path: &str| {
+        let body = &document["paths"][path]["post"]["requestBody"];
+        body["content"]["application/json"]["schema"].get("required").cloned()
+    };
+    assert_eq!((required("/kept"), required("/plain")), (Some(json!(["data"])), None));
+    assert!(document["paths"]["/kept"]["post"]["responses"]["204"].is_object());
+    assert!(document["paths"]["/plain"]["post"]["responses"]["204"].is_null());
 }
 
 #[tokio::test]

@@ -1,0 +1,176 @@
+//! A property-based tester over the OpenAPI documents of our servers: requests that fit
+//! their schemas and requests that do not, and answers held against what is described.
+
+mod report;
+mod servers;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{interop, metadata, tools};
+use report::Report;
+use servers::{Server, TARGETS};
+
+/// Cases of an operation besides those that cover its schema one by one.
+const EXAMPLES: u32 = 10;
+/// What is tried if nobody says otherwise: always the same.
+const SEED: u64 = 1;
+/// An answer that takes longer is a failure, in seconds. Streams are read for as long.
+const ANSWER_TIME: &str = "10";
+
+/// What is asked for.
+#[derive(Debug, PartialEq)]
+struct Settings {
+    examples: u32,
+    seed: u64,
+    /// Names of servers; all if there are none.
+    targets: Vec<String>,
+}
+
+/// Where things are.
+struct Places {
+    /// What cargo has built.
+    bins: PathBuf,
+    /// What belongs to this chore and is ours.
+    sources: PathBuf,
+    /// What is installed and written by it.
+    scratch: PathBuf,
+}
+
+/// Answers one line per server. A reason is answered where it cannot be run.
+pub(crate) fn run(args: &[String]) -> Result<Result<Vec<String>, String>> {
+    let settings = Settings::parse(args)?;
+    if tools::read(Command::new("python3").arg("--version")).is_err() {
+        return Ok(Err("there is no `python3`".to_owned()));
+    }
+    let target = metadata::target_dir()?;
+    let places = Places {
+        bins: target.join("debug"),
+        sources: tools::root().join("xtask/fuzz-api"),
+        scratch: target.join("fuzz-api"),
+    };
+    fs::create_dir_all(&places.scratch)?;
+    let requirements = places.sources.join("requirements.txt");
+    interop::install_requirements(&places.scratch.join("py"), &requirements)?;
+    let is_wanted = |name: &str| {
+        settings.targets.is_empty() || settings.targets.iter().any(|wanted| wanted == name)
+    };
+    println!("seed {}, {} examples an operation", settings.seed, settings.examples);
+    let mut reports = Vec::new();
+    for target in TARGETS.iter().filter(|target| is_wanted(target.name)) {
+        tools::build(target.packages)?;
+        let server = (target.start)(&places)?;
+        reports.push((target.name, test(&places, &settings, target.name, &server)?));
+    }
+    for (name, report) in &reports {
+        println!("\n{name}\n{}", report.table());
+    }
+    let lines: Vec<_> =
+        reports.iter().map(|(name, report)| format!("{name}: {}", report.summary())).collect();
+    println!("\n{}", lines.join("\n"));
+    if reports.iter().any(|(_, report)| !report.is_good()) {
+        let logs = places.scratch.display();
+        bail!("{}; the requests are in {logs}/*.log", lines.join(", "));
+    }
+    Ok(Ok(lines))
+}
+
+impl Settings {
+    fn parse(args: &[String]) -> Result<Self> {
+        let mut settings = Self { examples: EXAMPLES, seed: SEED, targets: Vec::new() };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut number = || {
+                let text = args.next().with_context(|| format!("`{arg}` needs a number"))?;
+                text.parse::<u64>().with_context(|| format!("`{arg} {text}`: no number"))
+            };
+            match arg.as_str() {
+                "--examples" => settings.examples = u32::try_from(number()?)?.max(1),
+                "--seed" => settings.seed = number()?,
+                name if TARGETS.iter().any(|target| target.name == name) => {
+                    settings.targets.push(name.to_owned());
+                }
+                other => {
+                    let known = TARGETS.map(|target| target.name).join(", ");
+                    bail!("`{other}` is no server; there are: {known}")
+                }
+            }
+        }
+        Ok(settings)
+    }
+}
+
+/// Tries one server. What is wrong with it is in the report, not in the result.
+fn test(places: &Places, settings: &Settings, name: &str, server: &Server) -> Result<Report> {
+    let file = |end: &str| places.scratch.join(format!("{name}{end}"));
+    let (seed, examples) = (settings.seed.to_string(), settings.examples.to_string());
+    let log = file(".log");
+    println!("{name}: {}, in {}", server.url, log.display());
+    let mut command = Command::new(places.scratch.join("py/bin/st"));
+    command.arg("--config-file").arg(places.sources.join("schemathesis.toml"));
+    command.arg("run").arg(format!("{}{}", server.url, server.document));
+    command.args(["--url", &server.url, "--seed", &seed, "--max-examples", &examples]);
+    if let Some(token) = &server.token {
+        command.args(["--header", &format!("Authorization: Bearer {token}")]);
+        command.env("FUZZ_TOKEN", token);
+    }
+    command.args(["--checks", "all", "--phases", "examples,coverage,fuzzing"]);
+    // An input that fits its schema may still be refused: by a name that is not there.
+    command.args(["--exclude-checks", "positive_data_acceptance"]);
+    command.args(["--request-timeout", ANSWER_TIME, "--continue-on-failure"]);
+    command.args(["--generation-database", "none", "--no-color", "--report", "json,ndjson"]);
+    command.arg("--report-json-path").arg(file(".json"));
+    command.arg("--report-ndjson-path").arg(file(".ndjson"));
+    command.env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONPATH", &places.sources);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("FUZZ_URL", &server.url).env("FUZZ_TARGET", name).env("FUZZ_SEED", &seed);
+    for proxy in interop::PROXIES {
+        command.env_remove(proxy);
+    }
+    let output = File::create(&log)?;
+    command.stdout(Stdio::from(output.try_clone()?)).stderr(output);
+    command.current_dir(&places.scratch);
+    let ended = tools::run(&mut command);
+    let report = Report::read(&file(".json"), &file(".ndjson"));
+    let report = report.with_context(|| format!("schemathesis said: {}", tail(&log)))?;
+    if ended.is_err() && report.is_good() {
+        bail!("schemathesis failed: {}", tail(&log));
+    }
+    if !report.is_good() {
+        println!("{}", fs::read_to_string(&log)?);
+    }
+    Ok(report)
+}
+
+/// The end of what was written.
+fn tail(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().rev().take(20).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(args: &str, expected: Result<Settings, &str>) {
+        let args: Vec<_> = args.split_whitespace().map(str::to_owned).collect();
+        let found = Settings::parse(&args).map_err(|error| error.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{args:?}");
+    }
+
+    #[test]
+    fn the_settings_are_read() {
+        let usual = || Settings { examples: EXAMPLES, seed: SEED, targets: Vec::new() };
+        check("", Ok(usual()));
+        check("--examples 7 --seed 9", Ok(Settings { examples: 7, seed: 9, ..usual() }));
+        check("tools", Ok(Settings { targets: vec!["tools".to_owned()], ..usual() }));
+        check("--seed", Err("`--seed` needs a number"));
+        check("--seed x", Err("`--seed x`: no number"));
+        check("other", Err("`other` is no server; there are: tools, app"));
+    }
+}
