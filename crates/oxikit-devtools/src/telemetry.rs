@@ -21,7 +21,7 @@ mod secrets;
 pub mod tools;
 mod unverified;
 
-pub(crate) use api::failure as trace_failure;
 pub use api::{TRACE_ROUTES, trace_routes};
+pub(crate) use api::{failure as trace_failure, status as trace_status};
 pub use options::TelemetryOptions;
 pub use routes::telemetry_routes;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oxikit_core::{Schema, Status};
-use oxikit_sql::TraceStore;
+use oxikit_sql::ProjectStore;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -25,7 +25,7 @@ pub(crate) struct Validity {
 
 /// Holds the inputs of a data set, or of the request, against the schema of an action.
 pub(crate) async fn validate(
-    store: &TraceStore,
+    store: &ProjectStore,
     runtimes: &Runtimes,
     request: ValidateRequest,
 ) -> Result<Validity, Status> {

@@ -9,5 +9,6 @@ pub(crate) mod kit;
 mod recordings;
 mod runs;
 mod sessions;
+mod storage;
 mod trpc;
 mod trpc_evaluations;

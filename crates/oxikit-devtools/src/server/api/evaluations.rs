@@ -28,27 +28,33 @@ const WAITING: usize = 64;
 pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
     let filter = RunFilter { action: query(&uri, "action"), dataset: query(&uri, "dataset") };
     let limit = number(&uri, "limit")?.unwrap_or(PAGE);
-    let keys = EvalRuns::new(&shared.traces).keys(&filter).await?;
-    let newest: Vec<_> = keys.iter().rev().take(limit).collect();
+    let keys = EvalRuns::new(&shared.project).keys(&filter).await?;
+    let newest: Vec<_> = keys.items.iter().rev().take(limit).collect();
     /// Keys are the text they are stored as.
     #[derive(Serialize)]
     struct List<Keys> {
         evaluations: Keys,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        warning: Option<String>,
     }
-    answer(&List { evaluations: newest })
+    answer(&List { evaluations: newest, warning: keys.warning })
 }
 
 /// `POST /api/v1/evaluations`: its key, when it is made.
 pub(crate) async fn run(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
     let request: RunRequest = object(&body)?;
-    answer(&Evaluations::new(&shared.traces, &shared.runtimes).run(request, None).await?)
+    answer(
+        &Evaluations::new(&shared.traces, &shared.project, &shared.runtimes)
+            .run(request, None)
+            .await?,
+    )
 }
 
 /// `POST /api/v1/evaluations/stream`: what happens, as events, then `done` with the key
 /// or `error`. Who leaves cancels it.
 pub(crate) async fn stream(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
     let request: RunRequest = object(&body)?;
-    let evaluations = Evaluations::new(&shared.traces, &shared.runtimes);
+    let evaluations = Evaluations::new(&shared.traces, &shared.project, &shared.runtimes);
     let (tx, progress) = mpsc::channel(WAITING);
     let work = async move {
         match evaluations.run(request, Some(tx)).await {
@@ -91,13 +97,13 @@ fn event(name: &str, data: &impl Serialize) -> String {
 
 /// `GET /api/v1/evaluations/{evaluation}`.
 pub(crate) async fn get(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
-    let run = EvalRuns::new(&shared.traces).get(&id).await?.ok_or_else(|| unknown(&id))?;
+    let run = EvalRuns::new(&shared.project).get(&id).await?.ok_or_else(|| unknown(&id))?;
     Ok(json_response(HttpStatus::OK, run))
 }
 
 /// `DELETE /api/v1/evaluations/{evaluation}`.
 pub(crate) async fn delete(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
-    match EvalRuns::new(&shared.traces).delete(&id).await? {
+    match EvalRuns::new(&shared.project).delete(&id).await? {
         true => answer(&json!({})),
         false => Err(unknown(&id).into()),
     }
@@ -108,7 +114,7 @@ pub(crate) async fn validate(
     State(shared): State<Arc<Shared>>,
     JsonText(body): JsonText,
 ) -> Answer {
-    answer(&evaluation::validate(&shared.traces, &shared.runtimes, object(&body)?).await?)
+    answer(&evaluation::validate(&shared.project, &shared.runtimes, object(&body)?).await?)
 }
 
 /// `GET /api/v1/evaluations/extract?flow=[&label=][&limit=]`.
@@ -123,7 +129,7 @@ pub(crate) async fn extract(State(shared): State<Arc<Shared>>, uri: Uri) -> Answ
 
 /// `POST /api/v1/evaluations/import`.
 pub(crate) async fn import(State(shared): State<Arc<Shared>>) -> Answer {
-    answer(&evaluation::import(&shared.traces, &shared.options.root).await?)
+    answer(&evaluation::import(&shared.project, &shared.options.root).await?)
 }
 
 fn number(uri: &Uri, name: &str) -> Result<Option<usize>, Status> {

@@ -27,6 +27,7 @@ pub(super) async fn list(State(api): State<Arc<TraceApi>>, url: UrlQuery) -> Ans
     answer(&TraceList {
         traces: page.traces.into_iter().map(Into::into).collect(),
         continuation_token: page.next,
+        warning: page.damage.map(|damage| damage.warning()),
     })
 }
 
