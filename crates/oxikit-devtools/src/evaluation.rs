@@ -3,7 +3,7 @@
 //!
 //! [`Datasets`] keeps the inputs, [`Evaluations`] runs an action on them, asks the
 //! evaluators of a runtime, and keeps what they said in [`EvalRuns`]. All of it is in
-//! the file of the traces. Inputs and outputs stay the text they came as.
+//! the file of people's work, [`ProjectStore`](oxikit_sql::ProjectStore). Inputs and outputs stay the text they came as.
 
 mod case;
 mod datasets;
@@ -19,8 +19,8 @@ mod summary;
 mod target;
 mod validation;
 
-use oxikit_core::Status;
-use oxikit_sql::TraceError;
+use oxikit_core::{Status, StatusCode};
+use oxikit_sql::{Damage, DocumentList, ProjectError, StoredDocument};
 
 pub(crate) use case::Sample;
 pub(crate) use datasets::{DatasetChange, DatasetInfo, Datasets, NewDataset, is_dataset_id};
@@ -32,11 +32,39 @@ pub(crate) use runner::{Evaluations, Progress};
 pub(crate) use validation::{Validity, validate};
 
 /// What of an error of the store may be told.
-fn stored<T>(outcome: Result<T, TraceError>) -> Result<T, Status> {
+fn stored<T>(outcome: Result<T, ProjectError>) -> Result<T, Status> {
     outcome.map_err(|error| match error {
-        TraceError::Store(error) => error.into(),
-        error => Status::internal("the data of the tools cannot be read").caused_by(error),
+        ProjectError::Store(error) => error.into(),
+        ProjectError::Gone => Status::public(StatusCode::Unavailable, error.to_string()),
+        error => Status::public(StatusCode::DataLoss, error.to_string()),
     })
+}
+
+/// A list, and a warning that names what of it cannot be read.
+#[derive(Debug)]
+pub(crate) struct Listed<T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) warning: Option<String>,
+}
+
+impl<T> Listed<T> {
+    /// Reads each document. One that is torn is named as those are that are on damaged pages.
+    fn of(list: DocumentList, read: impl Fn(StoredDocument) -> Result<T, Status>) -> Self {
+        let mut damage = list.damage.unwrap_or_default();
+        let mut items = Vec::new();
+        for document in list.documents {
+            let id = document.id.clone();
+            match read(document) {
+                Ok(item) => items.push(item),
+                Err(status) => {
+                    tracing::error!(id, %status, "a stored document cannot be read");
+                    damage.add(id);
+                }
+            }
+        }
+        let warning = (damage != Damage::default()).then(|| damage.warning());
+        Self { items, warning }
+    }
 }
 
 /// What we have written ourselves is read again.

@@ -35,13 +35,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxikit_sql::TraceStore;
+use oxikit_sql::{ProjectStore, TraceStore};
 use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
 use crate::telemetry::{OwnProcesses, telemetry_routes};
 pub use app::{AppControl, AppState, AppStatus};
 pub use files::ManagerFile;
+pub(crate) use files::{project_path, traces_path};
 use former::{Former, FormerDoor};
 use gate::Gate;
 use listen::{Bound, Door, bind};
@@ -103,12 +104,13 @@ impl DevServer {
         let urls = tokens.urls(&api, &reflection, &telemetry);
         files::make_data_dir(&data_dir)?;
         let traces = files::open_traces(&data_dir, options.traces.clone())?;
+        let project = files::open_project(&data_dir)?;
         let runtimes = Runtimes::new(manager_options(&options, &reflection, &urls));
         runtimes.discover(&options.root).map_err(|error| {
             io::Error::other(error.message.unwrap_or_else(|| "runtimes cannot be called".into()))
         })?;
         let gate = Gate::new(&options, tokens.api.clone());
-        let shared = Arc::new(Shared::new(options, runtimes.clone(), traces));
+        let shared = Arc::new(Shared::new(options, runtimes.clone(), traces, project));
         let server = Self {
             files: files::Files::write(&shared.options.root, &data_dir, &urls, &tokens.api)?,
             shared,
@@ -151,6 +153,11 @@ impl DevServer {
     /// The traces of the project.
     pub fn traces(&self) -> &TraceStore {
         &self.shared.traces
+    }
+
+    /// What people have made in the project: data sets, evaluations.
+    pub fn project(&self) -> &ProjectStore {
+        &self.shared.project
     }
 
     /// From now on this application is shown, restarted and stopped.

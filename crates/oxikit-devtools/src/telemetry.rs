@@ -24,7 +24,7 @@ pub mod tools;
 mod unverified;
 
 pub use api::trace_routes;
-pub(crate) use api::{TRACE_ROUTES, failure as trace_failure};
+pub(crate) use api::{TRACE_ROUTES, failure as trace_failure, status as trace_status};
 pub use options::TelemetryOptions;
 pub(crate) use own_processes::{Connection, OwnProcess, OwnProcesses};
 pub use routes::telemetry_routes;

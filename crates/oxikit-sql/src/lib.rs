@@ -9,7 +9,8 @@
 //! custom state of which little has changed is stored as the change. Which is which
 //! is decided here, without a database; a back end puts it into its tables.
 //!
-//! Beside them, the [`TraceStore`] of the developer tools: SQLite only.
+//! Beside them, what the developer tools keep, in SQLite only: the [`TraceStore`], whose file
+//! may be deleted, and the [`ProjectStore`], which holds people's work.
 
 mod cache;
 mod documents;
@@ -26,7 +27,8 @@ mod summary;
 pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{
-    FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice, OpenError, PrunedTraces,
+    Damage, DocumentList, FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice,
+    OpenError, ProjectError, ProjectStore, PrunedTraces, RepairError, Repaired, SavedPart,
     SeenSession, SeenSessionPage, SeenSessionQuery, SqliteOptions, SqliteStore, StoredDocument,
     StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed, TraceFilter, TraceOptions,
     TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,

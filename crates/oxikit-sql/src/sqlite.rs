@@ -2,12 +2,17 @@
 
 mod bells;
 mod connection;
+mod damage;
 mod failure;
+mod file_check;
+mod first_pages;
 mod instance;
 mod leases;
 mod list;
+mod project;
 mod prune;
 mod readers;
+mod repair;
 mod rows;
 mod save;
 mod segments;
@@ -16,6 +21,7 @@ mod sessions;
 mod streams;
 mod sweep;
 mod traces;
+mod walk;
 mod writer;
 
 use std::fmt;
@@ -28,19 +34,26 @@ use oxikit_core::ports::{SessionStore, StreamStore};
 use crate::cache::Cache;
 use bells::Bells;
 pub use connection::OpenError;
+pub use damage::Damage;
+use file_check::OpenFile;
 use instance::Instance;
 use leases::Leases;
+pub use project::{DocumentList, ProjectError, ProjectStore, StoredDocument};
 use readers::Readers;
+pub use repair::{RepairError, Repaired, SavedPart};
 pub use traces::{
     FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice, PrunedTraces, SeenSession,
-    SeenSessionPage, SeenSessionQuery, StoredDocument, StoredSpan, TokenUsage, TraceError,
-    TraceEvent, TraceFeed, TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus,
-    TraceStore, TraceSummary,
+    SeenSessionPage, SeenSessionQuery, StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed,
+    TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
 };
 use writer::{Writer, WriterOptions};
 
-const SCHEMA: connection::Schema =
-    connection::Schema { application: 0, steps: &[include_str!("sqlite/schema.sql")] };
+const SCHEMA: connection::Schema = connection::Schema {
+    // `oxse` in ASCII.
+    application: 0x6f78_7365,
+    tables: &["sessions", "snapshots", "segments", "messages", "leases", "streams"],
+    steps: &[include_str!("sqlite/schema.sql")],
+};
 
 /// A [`SessionStore`] and a [`StreamStore`] in one SQLite file.
 ///
@@ -139,7 +152,7 @@ impl SqliteStore {
         let SqliteOptions { patience, acknowledge_before_commit, .. } = options;
         let of_writer =
             WriterOptions { patience, acknowledge_before_commit, expects_failures: true };
-        let writer = Writer::start(connection, bells.clone(), of_writer)?;
+        let writer = Writer::start(connection, OpenFile::at(path), bells.clone(), of_writer)?;
         let readers = Readers::new(path.to_owned(), &options);
         let leases = Arc::new(Leases::new(Instance::enter(path)?));
         let cache = Arc::new(Cache::new(options.cache_bytes));

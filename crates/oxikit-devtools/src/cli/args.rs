@@ -76,8 +76,12 @@ pub(super) enum Command {
     /// Print the variables for a runtime that is started by hand.
     #[command(after_help = "Example:\n  export $(oxikit env) && node app.js")]
     Env,
-    /// Say why a runtime is not visible.
-    Doctor,
+    /// Say why a runtime is not visible, and whether the data of the project is whole.
+    Doctor {
+        /// Make new files out of what can be read of damaged ones, and keep those.
+        #[arg(long)]
+        repair: bool,
+    },
     /// Serve the tools to a coding agent, over MCP on the standard input and output.
     #[command(after_help = "\
 In the configuration of the coding agent:

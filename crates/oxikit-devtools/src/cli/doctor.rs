@@ -1,5 +1,7 @@
-//! `oxikit doctor`: why a runtime is not visible, from a table of causes.
+//! `oxikit doctor`: why a runtime is not visible, from a table of causes; and the repair of
+//! databases.
 
+mod databases;
 mod files;
 mod versions;
 
@@ -61,6 +63,16 @@ pub(super) async fn run(place: &Place, output: &mut Output) -> Result<(), Failur
     if runtimes == 0 { Err(Failure::Shown(Exit::NobodyThere)) } else { Ok(()) }
 }
 
+/// Repairs the databases that are damaged, and shows what came of it.
+pub(super) async fn repair(place: &Place, output: &mut Output) -> Result<(), Failure> {
+    let root = place.root();
+    let findings = tokio::task::spawn_blocking(move || databases::repair(&root)).await;
+    let findings = findings.map_err(|error| Failure::internal(error.to_string()))??;
+    show(&findings, output)?;
+    let is_good = |finding: &Finding| finding.verdict != Verdict::Bad;
+    if findings.iter().all(is_good) { Ok(()) } else { Err(Failure::Shown(Exit::Failed)) }
+}
+
 /// Goes through the causes; also how many runtimes there are.
 pub(super) async fn examine(place: &Place) -> (Vec<Finding>, usize) {
     let root = place.root();
@@ -95,6 +107,9 @@ pub(super) async fn examine(place: &Place) -> (Vec<Finding>, usize) {
     findings.push(check_environment(manager.as_ref(), |name| std::env::var(name).ok()));
     findings.extend(files::check(&root, &place.0));
     findings.extend(versions::check(&root));
+    let of_project = root.clone();
+    let checked = tokio::task::spawn_blocking(move || databases::check(&of_project)).await;
+    findings.extend(checked.unwrap_or_default());
     (findings, runtimes)
 }
 

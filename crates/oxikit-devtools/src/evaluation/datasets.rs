@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use oxikit_core::ports::StoreError;
 use oxikit_core::{Status, StatusCode, timestamp};
-use oxikit_sql::{StoredDocument, TraceError, TraceStore};
+use oxikit_sql::{ProjectError, ProjectStore, StoredDocument};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::case::{Sample, name_all};
-use super::{reread, stored};
+use super::{Listed, reread, stored};
 use crate::server::objects::{objects, some_objects};
 
 /// The kinds of documents: what lists show, and the samples.
@@ -102,18 +102,18 @@ struct Row {
 
 /// The data sets of a project.
 #[derive(Debug, Clone)]
-pub(crate) struct Datasets(TraceStore);
+pub(crate) struct Datasets(ProjectStore);
 
 impl Datasets {
-    pub(crate) fn new(store: &TraceStore) -> Self {
+    pub(crate) fn new(store: &ProjectStore) -> Self {
         Self(store.clone())
     }
 
     /// All of them, oldest first.
-    pub(crate) async fn list(&self) -> Result<Vec<DatasetInfo>, Status> {
-        let documents = stored(self.0.documents(INFO).await)?;
+    pub(crate) async fn list(&self) -> Result<Listed<DatasetInfo>, Status> {
+        let list = stored(self.0.documents(INFO).await)?;
         let row = |document: StoredDocument| reread::<Row>(&document.id, &document.json);
-        documents.into_iter().map(|document| row(document).map(|row| row.info)).collect()
+        Ok(Listed::of(list, |document| row(document).map(|row| row.info)))
     }
 
     /// One, with its samples as the JSON they are stored as.
@@ -157,7 +157,7 @@ impl Datasets {
         info: DatasetInfo,
         samples: &[Sample],
     ) -> Result<DatasetInfo, Status> {
-        if stored(self.0.documents(INFO).await)?.len() >= MAX_DATASETS {
+        if stored(self.0.documents(INFO).await)?.documents.len() >= MAX_DATASETS {
             let message = format!("there are {MAX_DATASETS} data sets: delete some");
             return Err(Status::resource_exhausted(message));
         }
@@ -249,7 +249,7 @@ impl Datasets {
         let json = serde_json::to_string(row).map_err(Status::from)?;
         let written = self.0.put_document(INFO, &row.info.dataset_id, json, Some(over)).await;
         match written {
-            Err(TraceError::Store(StoreError::Conflict(_))) => {
+            Err(ProjectError::Store(StoreError::Conflict(_))) => {
                 stored(self.0.delete_document(SAMPLES, &row.samples).await)?;
                 Ok(false)
             }
@@ -324,7 +324,7 @@ mod tests {
     #[tokio::test]
     async fn changes_at_the_same_time_are_all_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let store = TraceStore::open(dir.path().join("tools.db")).unwrap();
+        let store = ProjectStore::open(dir.path().join("tools.db")).unwrap();
         let datasets = Datasets::new(&store);
         let new = r#"{"datasetId":"busy-one","data":[]}"#;
         datasets.create(serde_json::from_str(new).unwrap()).await.unwrap();
@@ -338,7 +338,11 @@ mod tests {
         }
         let (info, samples) = datasets.samples("busy-one").await.unwrap();
         assert_eq!((info.size, info.version, samples.len()), (6, 7, 6));
-        assert_eq!(store.documents(SAMPLES).await.unwrap().len(), 1, "nothing is left behind");
+        assert_eq!(
+            store.documents(SAMPLES).await.unwrap().documents.len(),
+            1,
+            "nothing is left behind"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oxikit_core::{Status, redact};
-use oxikit_sql::TraceStore;
+use oxikit_sql::ProjectStore;
 use oxikit_wire::{EvalStatus, ScoreValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 
 use super::case::Case;
 use super::summary::MetricSummary;
-use super::{reread, stored};
+use super::{Listed, reread, stored};
 
 /// The kinds of documents: what lists show, and the whole.
 const KEY: &str = "evalRun";
 const WHOLE: &str = "evalRun.whole";
-/// So many are kept; the oldest go first.
-const MAX_RUNS: usize = 1000;
+/// Evaluations of a project.
+const MAX_RUNS: usize = 10_000;
 
 /// An evaluation as lists show it.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -86,15 +86,15 @@ pub(crate) struct RunFilter {
 
 /// The evaluations of a project.
 #[derive(Debug, Clone)]
-pub(crate) struct EvalRuns(TraceStore);
+pub(crate) struct EvalRuns(ProjectStore);
 
 impl EvalRuns {
-    pub(crate) fn new(store: &TraceStore) -> Self {
+    pub(crate) fn new(store: &ProjectStore) -> Self {
         Self(store.clone())
     }
 
     /// The keys of those that fit, oldest first, as the JSON they are stored as.
-    pub(crate) async fn keys(&self, filter: &RunFilter) -> Result<Vec<Box<RawValue>>, Status> {
+    pub(crate) async fn keys(&self, filter: &RunFilter) -> Result<Listed<Box<RawValue>>, Status> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase", default)]
         #[derive(Default)]
@@ -104,14 +104,24 @@ impl EvalRuns {
         }
         let fits =
             |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-        let mut keys = Vec::new();
-        for document in stored(self.0.documents(KEY).await)? {
+        let list = stored(self.0.documents(KEY).await)?;
+        let Listed { items, warning } = Listed::of(list, |document| {
             let head: Head = reread(&document.id, &document.json)?;
-            if fits(&filter.action, &head.action_ref) && fits(&filter.dataset, &head.dataset_id) {
-                keys.push(RawValue::from_string(document.json).map_err(Status::from)?);
-            }
+            let is_wanted =
+                fits(&filter.action, &head.action_ref) && fits(&filter.dataset, &head.dataset_id);
+            let key = RawValue::from_string(document.json).map_err(Status::from)?;
+            Ok(is_wanted.then_some(key))
+        });
+        Ok(Listed { items: items.into_iter().flatten().collect(), warning })
+    }
+
+    /// Refuses when there are too many. None is ever removed unasked.
+    pub(super) async fn check_room(&self) -> Result<(), Status> {
+        if stored(self.0.documents(KEY).await)?.documents.len() < MAX_RUNS {
+            return Ok(());
         }
-        Ok(keys)
+        let message = format!("there are {MAX_RUNS} evaluations: delete some");
+        Err(Status::resource_exhausted(message))
     }
 
     /// A whole evaluation, as the JSON it is stored as.
@@ -139,10 +149,6 @@ impl EvalRuns {
         stored(self.0.put_document(WHOLE, id, whole, None).await)?;
         let key = redact::json_text(key).into_owned();
         stored(self.0.put_document(KEY, id, key, None).await)?;
-        let keys = stored(self.0.documents(KEY).await)?;
-        for oldest in keys.iter().take(keys.len().saturating_sub(MAX_RUNS)) {
-            self.delete(&oldest.id).await?;
-        }
         Ok(())
     }
 }

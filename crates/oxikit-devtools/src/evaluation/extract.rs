@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::case::{Case, MAX_CASES};
-use super::{root_trace, stored};
+use super::root_trace;
+use crate::telemetry::trace_status;
 
 /// Traces that are read at once.
 const PAGE: usize = 100;
@@ -41,7 +42,7 @@ pub(crate) async fn extract(store: &TraceStore, wanted: &Extract) -> Result<Extr
     query.labels.extend(wanted.label.iter().map(|label| ("batchRun".to_owned(), label.clone())));
     query.limit = limit.clamp(1, PAGE);
     while found.cases.len() < limit {
-        let page = stored(store.list(&query).await)?;
+        let page = store.list(&query).await.map_err(trace_status)?;
         for trace in page.traces {
             if trace.status == TraceStatus::Running || found.cases.len() == limit {
                 continue;

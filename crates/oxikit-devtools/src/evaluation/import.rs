@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use oxikit_core::{Status, timestamp};
-use oxikit_sql::TraceStore;
+use oxikit_sql::ProjectStore;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -40,7 +40,7 @@ struct Skipped {
 /// Takes over `datasets` and `evals` of a folder of the official tools, which is
 /// `.genkit` of the project. What is there already stays as it is, so that it may be
 /// done again; a file that cannot be read is named, and the others are taken.
-pub(crate) async fn import(store: &TraceStore, project: &Path) -> Result<Imported, Status> {
+pub(crate) async fn import(store: &ProjectStore, project: &Path) -> Result<Imported, Status> {
     let mut imported = Imported::default();
     let datasets = Datasets::new(store);
     let found = found_in(project, "datasets").await?;
@@ -53,6 +53,7 @@ pub(crate) async fn import(store: &TraceStore, project: &Path) -> Result<Importe
         }
     }
     let eval_runs = EvalRuns::new(store);
+    eval_runs.check_room().await?;
     for (id, text) in found_in(project, "evals").await?.files {
         match add_eval_run(&eval_runs, &id, text).await {
             Ok(()) => imported.evaluations += 1,

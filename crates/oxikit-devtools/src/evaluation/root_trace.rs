@@ -8,7 +8,7 @@ use oxikit_wire::trace::SpanData;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::stored;
+use crate::telemetry::trace_status;
 
 /// A runtime sends its spans before it answers; some do so a little later, and some
 /// send them elsewhere.
@@ -36,7 +36,7 @@ pub(super) async fn ended(
     let mut feed = store.subscribe_trace(trace_id);
     let has_ended = async {
         loop {
-            let trace = stored(store.summary(trace_id).await)?;
+            let trace = store.summary(trace_id).await.map_err(trace_status)?;
             if trace.is_some_and(|trace| trace.status != TraceStatus::Running) {
                 return Ok(true);
             }
@@ -54,7 +54,7 @@ pub(super) async fn ended(
 
 /// Reads a trace.
 pub(super) async fn read(store: &TraceStore, trace_id: &str) -> Result<TraceFacts, Status> {
-    let spans = stored(store.spans(trace_id).await)?;
+    let spans = store.spans(trace_id).await.map_err(trace_status)?;
     let spans = spans.iter().filter_map(|span| serde_json::from_str(&span.json).ok());
     Ok(facts(&spans.collect::<Vec<_>>()))
 }

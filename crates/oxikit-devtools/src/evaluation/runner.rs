@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use oxikit_core::{Status, StatusCode, redact, timestamp};
-use oxikit_sql::TraceStore;
+use oxikit_sql::{ProjectStore, TraceStore};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -52,7 +52,8 @@ pub(crate) enum Progress {
 /// Makes evaluations.
 #[derive(Debug, Clone)]
 pub(crate) struct Evaluations {
-    store: TraceStore,
+    traces: TraceStore,
+    project: ProjectStore,
     runtimes: Runtimes,
 }
 
@@ -67,8 +68,9 @@ struct Work<'a> {
 }
 
 impl Evaluations {
-    pub(crate) fn new(store: &TraceStore, runtimes: &Runtimes) -> Self {
-        Self { store: store.clone(), runtimes: runtimes.clone() }
+    pub(crate) fn new(traces: &TraceStore, project: &ProjectStore, runtimes: &Runtimes) -> Self {
+        let (traces, project) = (traces.clone(), project.clone());
+        Self { traces, project, runtimes: runtimes.clone() }
     }
 
     /// Makes an evaluation and keeps it. A case or an evaluator that fails is told in
@@ -83,10 +85,11 @@ impl Evaluations {
             let message = "name the action to run on the data set: `actionRef`";
             return Err(Status::invalid_argument(message));
         }
-        let (dataset, cases) = data_source.read(&Datasets::new(&self.store)).await?;
+        let (dataset, cases) = data_source.read(&Datasets::new(&self.project)).await?;
         if cases.is_empty() {
             return Err(Status::failed_precondition("there are no cases to evaluate"));
         }
+        EvalRuns::new(&self.project).check_room().await?;
         let runtime = self.runtime(runtime_id)?;
         let list = self.runtimes.list_actions(Some(&runtime)).await.map_err(status_of)?;
         let is_missing = |action: &&String| !list.actions.contains_key(*action);
@@ -135,7 +138,7 @@ impl Evaluations {
         results.iter_mut().for_each(|case| _ = case.metrics.get_or_insert_default());
         key.action_config = options.action_config.as_deref().map(covered).transpose()?;
         let run = EvalRun { key, results };
-        EvalRuns::new(&self.store).save(&run).await?;
+        EvalRuns::new(&self.project).save(&run).await?;
         Ok(run.key)
     }
 
@@ -158,7 +161,7 @@ impl Work<'_> {
     ) -> Result<Vec<Case>, Status> {
         let context = options.read_context()?;
         let inference = Inference {
-            store: &self.evaluations.store,
+            store: &self.evaluations.traces,
             caller: self.caller(limit(options.timeout)?),
             action_ref,
             target: Target::of(action_ref)?,

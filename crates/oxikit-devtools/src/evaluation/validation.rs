@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oxikit_core::{Schema, Status};
-use oxikit_sql::TraceStore;
+use oxikit_sql::ProjectStore;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(crate) struct Validity {
 
 /// Holds the inputs of a data set, or of the request, against the schema of an action.
 pub(crate) async fn validate(
-    store: &TraceStore,
+    store: &ProjectStore,
     runtimes: &Runtimes,
     request: ValidateRequest,
 ) -> Result<Validity, Status> {

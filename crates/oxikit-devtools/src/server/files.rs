@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use oxikit_core::timestamp;
-use oxikit_sql::{TraceOptions, TraceStore};
+use oxikit_sql::{OpenError, ProjectStore, TraceOptions, TraceStore};
 use serde::{Deserialize, Serialize};
 
 use super::{Urls, former};
@@ -171,13 +171,42 @@ pub(crate) fn make_data_dir(data_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The file of the traces, which may be deleted.
+pub(crate) fn traces_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("devtools.db")
+}
+
+/// The file of what people have made: data sets, evaluations.
+pub(crate) fn project_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("project.db")
+}
+
 /// Opens the traces of the project.
 pub(crate) fn open_traces(data_dir: &Path, options: TraceOptions) -> io::Result<TraceStore> {
-    let path = data_dir.join("devtools.db");
+    let path = traces_path(data_dir);
     TraceStore::open_with(&path, options).map_err(|error| {
-        let path = path.display();
-        io::Error::other(format!("{path} cannot be used ({error}); it can be moved or deleted"))
+        cannot_be_used(&path, &error, "it holds traces only, and can be moved or deleted")
     })
+}
+
+/// Opens the people's work of the project; what earlier versions have kept beside the
+/// traces is moved there.
+pub(crate) fn open_project(data_dir: &Path) -> io::Result<ProjectStore> {
+    let path = project_path(data_dir);
+    ProjectStore::open_beside(&path, &traces_path(data_dir)).map_err(|error| {
+        cannot_be_used(&path, &error, "it holds data sets and evaluations: keep a copy of it")
+    })
+}
+
+fn cannot_be_used(path: &Path, error: &OpenError, holds: &str) -> io::Error {
+    let path = path.display();
+    let repair = match error {
+        OpenError::NotADatabase | OpenError::Damaged(_) => {
+            " `oxikit doctor --repair` saves what can be read;"
+        }
+        _ => "",
+    };
+    io::Error::other(format!("{path} cannot be used ({error});{repair} {holds}"))
 }
 
 /// Makes a folder below `.genkit`. Links are refused: what is written there holds tokens.

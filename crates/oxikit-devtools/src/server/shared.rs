@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use oxikit_sql::TraceStore;
+use oxikit_sql::{ProjectStore, TraceStore};
 use tokio_util::sync::CancellationToken;
 
 use super::{AppControl, DevServerOptions};
@@ -19,6 +19,7 @@ pub(crate) struct Shared {
     pub(crate) options: DevServerOptions,
     pub(crate) runtimes: Runtimes,
     pub(crate) traces: TraceStore,
+    pub(crate) project: ProjectStore,
     /// Somebody has asked the tools to end.
     pub(crate) quit: CancellationToken,
     /// They end.
@@ -27,10 +28,15 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(options: DevServerOptions, runtimes: Runtimes, traces: TraceStore) -> Self {
+    pub(crate) fn new(
+        options: DevServerOptions,
+        runtimes: Runtimes,
+        traces: TraceStore,
+        project: ProjectStore,
+    ) -> Self {
         let app = RwLock::new(options.app.clone());
         let (quit, closing) = (CancellationToken::new(), CancellationToken::new());
-        Self { options, runtimes, traces, quit, closing, app }
+        Self { options, runtimes, traces, project, quit, closing, app }
     }
 
     /// Removes a trace soon, when the last of its spans has come.

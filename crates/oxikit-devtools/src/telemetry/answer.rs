@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use oxikit_core::StatusCode as Code;
 use oxikit_core::ports::StoreError;
-use oxikit_sql::TraceError;
+use oxikit_sql::{Damage, TraceError};
 use prost::Message;
 use serde_json::json;
 
@@ -84,6 +84,14 @@ impl From<TraceError> for Refused {
                 Code::ResourceExhausted,
                 "there is no room for traces; make some on the disk",
             ),
+            // Logged when it was found.
+            TraceError::Damaged(text) => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, Code::DataLoss, text)
+            }
+            TraceError::Gone => {
+                let text = error.to_string();
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, text)
+            }
             error => {
                 tracing::warn!(%error, "the trace store does not work");
                 let message = "the trace store does not work; the log says why";
@@ -101,11 +109,12 @@ pub(super) fn json_text(json: String) -> Response {
     response
 }
 
-/// `{"<name>":[…],"continuationToken":"…"}` of texts that are JSON already.
+/// `{"<name>":[…],"continuationToken"?,"warning"?}` of texts that are JSON already.
 pub(super) fn page(
     name: &str,
     items: impl Iterator<Item = impl AsRef<str>>,
     next: Option<&str>,
+    damage: Option<&Damage>,
 ) -> String {
     let mut json = format!("{{\"{name}\":[");
     for (place, item) in items.enumerate() {
@@ -117,6 +126,9 @@ pub(super) fn page(
     json.push(']');
     if let Some(next) = next {
         json.push_str(&format!(",\"continuationToken\":{}", serde_json::Value::from(next)));
+    }
+    if let Some(damage) = damage {
+        json.push_str(&format!(",\"warning\":{}", serde_json::Value::from(damage.warning())));
     }
     json.push('}');
     json

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{delete, get, post};
-use oxikit_core::Status;
+use oxikit_core::{Status, StatusCode};
 use oxikit_sql::{TraceError, TraceStore};
 use oxikit_wire::trace::TraceData;
 
@@ -101,7 +101,8 @@ pub(crate) const TRACE_ROUTES: &[Route<Arc<TraceApi>>] = &[
 /// All answers are JSON; errors are `{"code", "status", "message"}`. Times are
 /// milliseconds since 1970.
 ///
-/// `GET /traces` answers `{"traces": [summary…], "continuationToken"?}`. A summary has
+/// `GET /traces` answers `{"traces": [summary…], "continuationToken"?, "warning"?}`; the
+/// warning names traces that cannot be read, because the file is damaged. A summary has
 /// `traceId`, `name`, `type`?, `status` (`running`, `success` or `error`), `startTime`,
 /// `endTime`?, `duration`?, `sessionId`?, `rootSpanId`, `spans`, `droppedSpans` and
 /// `usage`: `inputTokens`, `outputTokens`, `totalTokens`, `cost`?. It takes `name`,
@@ -135,10 +136,16 @@ pub fn trace_routes(store: TraceStore, project: impl Into<PathBuf>) -> Router {
 
 /// What of an error may be told.
 pub(crate) fn failure(error: TraceError) -> Failure {
+    status(error).into()
+}
+
+/// The same as a status.
+pub(crate) fn status(error: TraceError) -> Status {
     match error {
         TraceError::Post(_) | TraceError::Query(_) => Status::invalid_argument(error.to_string()),
+        TraceError::Damaged(text) => Status::public(StatusCode::DataLoss, text),
+        TraceError::Gone => Status::public(StatusCode::Unavailable, error.to_string()),
         TraceError::Store(error) => error.into(),
         error => Status::internal("the traces cannot be read").caused_by(error),
     }
-    .into()
 }

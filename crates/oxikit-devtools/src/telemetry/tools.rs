@@ -14,13 +14,13 @@ use super::follow;
 pub(super) async fn traces(store: &TraceStore, query: &TraceQuery) -> Result<String, TraceError> {
     let found = store.list(query).await?;
     let traces = found.traces.iter().map(|trace| trace.to_json());
-    Ok(page("traces", traces, found.next.as_deref()))
+    Ok(page("traces", traces, found.next.as_deref(), found.damage.as_ref()))
 }
 
 /// `{"logs":[…],"continuationToken"?}`.
 pub(super) async fn logs(store: &TraceStore, query: &LogQuery) -> Result<String, TraceError> {
     let found = store.logs(query).await?;
-    Ok(page("logs", found.logs.iter(), found.next.as_deref()))
+    Ok(page("logs", found.logs.iter(), found.next.as_deref(), found.damage.as_ref()))
 }
 
 #[derive(Debug, Default, Deserialize)]

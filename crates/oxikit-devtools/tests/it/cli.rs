@@ -8,6 +8,7 @@ mod kit;
 mod mcp;
 mod mcp_kit;
 mod planted;
+mod repair;
 mod sessions;
 mod start;
 mod unread;

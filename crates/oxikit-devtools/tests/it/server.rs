@@ -14,5 +14,6 @@ mod runs;
 mod senders;
 mod sessions;
 mod smuggling;
+mod storage;
 mod trpc;
 mod trpc_evaluations;

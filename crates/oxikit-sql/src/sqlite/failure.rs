@@ -5,6 +5,8 @@ use std::sync::Arc;
 use oxikit_core::ports::StoreError;
 use rusqlite::ErrorCode;
 
+use super::file_check::DELETED;
+
 pub(super) type Outcome<T> = Result<T, Failure>;
 
 /// Why a piece of work on a connection did not succeed.
@@ -30,6 +32,8 @@ pub(super) enum Failure {
     Damaged(&'static str),
     /// Nobody answered in time, or the store is being closed.
     Silent,
+    /// The file was deleted or replaced.
+    Gone,
 }
 
 impl Failure {
@@ -47,6 +51,25 @@ impl Failure {
             Self::Full(why) => StoreError::Full(id, why),
             Self::Damaged(why) => StoreError::Damaged(id, why.into()),
             Self::Silent => StoreError::Unavailable("SQLite did not answer in time".into()),
+            Self::Gone => StoreError::Unavailable(DELETED.into()),
+        }
+    }
+
+    /// Whether what is stored cannot be read, as far as it was looked at.
+    pub(super) fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged(_) => true,
+            Self::Sql(error) => match error.sqlite_error_code() {
+                // A disk that cannot read a part of the file is an error of input and output.
+                Some(code) => matches!(
+                    code,
+                    ErrorCode::DatabaseCorrupt
+                        | ErrorCode::NotADatabase
+                        | ErrorCode::SystemIoFailure
+                ),
+                None => !matches!(**error, rusqlite::Error::QueryReturnedNoRows),
+            },
+            _ => false,
         }
     }
 }
@@ -54,7 +77,7 @@ impl Failure {
 fn about_sql(id: String, error: Arc<rusqlite::Error>) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full(id, "the disk is full"),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure) => {
             StoreError::Damaged(id, Box::new(error))
         }
         Some(_) => StoreError::Unavailable(Box::new(error)),

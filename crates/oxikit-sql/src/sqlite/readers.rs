@@ -47,7 +47,10 @@ impl Readers {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => connection::reader(&self.path, &self.options)?,
+            None => match connection::reader(&self.path, &self.options) {
+                Err(_) if !self.path.exists() => return Err(Failure::Gone),
+                opened => opened?,
+            },
         };
         let result = work(&connection);
         // One that panicked, or could not end what it began, is not used again.

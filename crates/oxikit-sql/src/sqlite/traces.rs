@@ -1,6 +1,6 @@
-//! Traces, logs and documents of the developer tools in one SQLite file.
+//! Traces and logs of the developer tools in one SQLite file.
 
-mod documents;
+mod damage;
 mod feed;
 mod files;
 mod filter;
@@ -14,6 +14,7 @@ mod post;
 mod query;
 mod read;
 mod removal;
+mod repair;
 mod sessions;
 mod torn;
 mod upkeep;
@@ -30,10 +31,11 @@ use oxikit_wire::trace::SpanData;
 use super::SqliteOptions;
 use super::bells::Bells;
 use super::connection::{self, OpenError, Schema};
+use super::damage::{Health, REPAIR, Reason};
 use super::failure::{Failure, Outcome};
+use super::file_check::{DELETED, OpenFile};
 use super::readers::Readers;
 use super::writer::{Promise, Txn, Writer, WriterOptions};
-pub use documents::StoredDocument;
 use feed::Feeds;
 pub use feed::{TraceEvent, TraceFeed};
 pub use files::Imported;
@@ -50,9 +52,10 @@ pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 pub use usage::{ModelPrice, TokenUsage};
 
-const SCHEMA: Schema = Schema {
+pub(super) const SCHEMA: Schema = Schema {
     // `oxtr` in ASCII.
     application: 0x6f78_7472,
+    tables: &["traces", "spans", "labels", "logs"],
     steps: &[
         include_str!("traces/schema.sql"),
         include_str!("traces/schema_2.sql"),
@@ -95,6 +98,7 @@ struct Inner {
     readers: Arc<Readers>,
     feeds: Arc<Feeds>,
     upkeep: Arc<Upkeep>,
+    health: Arc<Health>,
 }
 
 /// Why a [`TraceStore`] did not do what it was asked.
@@ -110,6 +114,13 @@ pub enum TraceError {
     /// A file or a folder cannot be read.
     #[error("the files cannot be read")]
     File(#[from] std::io::Error),
+    /// Pages of the database cannot be read, or not written because of those that cannot
+    /// be read. The text says what is affected and what to do. It was logged.
+    #[error("{0}")]
+    Damaged(String),
+    /// The file was deleted or replaced while it was open. Nothing was stored.
+    #[error("{DELETED}")]
+    Gone,
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -139,10 +150,12 @@ impl TraceStore {
         let connection = connection::writer(path, &of_file, &SCHEMA)?;
         let of_writer =
             WriterOptions { patience, acknowledge_before_commit: false, expects_failures: false };
-        let writer = Writer::start(connection, Arc::new(Bells::default()), of_writer)?;
+        let file = OpenFile::at(path);
+        let writer = Writer::start(connection, file, Arc::new(Bells::default()), of_writer)?;
         let readers = Readers::new(path.to_owned(), &of_file);
         let (feeds, upkeep) = (Arc::default(), Arc::default());
-        Ok(Self(Arc::new(Inner { options, writer, readers, feeds, upkeep })))
+        let health = Arc::new(Health::of(path.to_owned()));
+        Ok(Self(Arc::new(Inner { options, writer, readers, feeds, upkeep, health })))
     }
 
     /// Stores the spans of a post: the JSON of a [`TraceData`](oxikit_wire::trace::TraceData).
@@ -167,13 +180,25 @@ impl TraceStore {
     }
 
     async fn write(&self, posts: Vec<Post>) -> Result<(), TraceError> {
-        let Inner { options, writer, feeds, upkeep, .. } = &*self.0;
-        let max_spans = i64::try_from(options.max_spans).unwrap_or(i64::MAX);
+        let Inner { options, writer, upkeep, health, .. } = &*self.0;
         let posts = Arc::new(posts);
+        let was_careful = health.is_careful();
+        match self.try_write(posts.clone()).await {
+            // The words alone may be damaged: then the rest is stored.
+            Err(TraceError::Damaged(_)) if !was_careful => self.try_write(posts).await?,
+            written => written?,
+        }
+        upkeep.leave(writer, options, health);
+        Ok(())
+    }
+
+    async fn try_write(&self, posts: Arc<Vec<Post>>) -> Result<(), TraceError> {
+        let Inner { options, writer, feeds, upkeep, health, .. } = &*self.0;
+        let max_spans = i64::try_from(options.max_spans).unwrap_or(i64::MAX);
         let work = {
-            let posts = posts.clone();
+            let (posts, health) = (posts.clone(), health.clone());
             move |txn: &Txn<'_>| -> Outcome<Vec<Written>> {
-                posts.iter().map(|post| ingest::write(txn, post, max_spans)).collect()
+                posts.iter().map(|post| ingest::write(txn, post, max_spans, &health)).collect()
             }
         };
         let tell = {
@@ -188,8 +213,7 @@ impl TraceStore {
         };
         let written = writer.run_then(Promise::UntilPowerCut, work, tell).await;
         let id = posts.first().map_or("", |post| &post.trace);
-        written.map_err(|failure| failure.about(id))?;
-        upkeep.leave(writer, options);
+        written.map_err(|failure| self.error(id, failure))?;
         Ok(())
     }
 
@@ -200,18 +224,42 @@ impl TraceStore {
     /// If the query makes no sense, or the store does not work.
     pub async fn list(&self, query: &TraceQuery) -> Result<TracePage, TraceError> {
         let Some(question) = Question::new(query)? else { return Ok(TracePage::default()) };
-        if query.text.is_some() {
+        let is_search = query.text.is_some();
+        if is_search {
             self.index().await?;
         }
-        self.look("the list of traces", move |connection| question.ask(connection)).await
+        let health = self.0.health.clone();
+        let ask = move |connection: &rusqlite::Connection| {
+            let what = "the list of traces";
+            health.or_else(what, question.ask(connection), || question.ask_each(connection))
+        };
+        match self.look("the list of traces", ask).await {
+            Err(TraceError::Damaged(_)) if is_search => {
+                // The traces can be walked around damage; the index of words cannot.
+                self.change("the words", words::note_damage).await?;
+                Err(search_is_off())
+            }
+            page => page,
+        }
     }
 
     /// Puts all words into the index that are not there yet.
     async fn index(&self) -> Result<(), TraceError> {
-        while !self.look("the words", words::is_complete).await? {
-            self.change("the words", |txn| words::index(txn, INDEX_STEP)).await?;
+        loop {
+            if self.look("the words", words::are_damaged).await? {
+                return Err(search_is_off());
+            }
+            if let Ok(true) = self.look("the words", words::is_complete).await {
+                return Ok(());
+            }
+            let health = self.0.health.clone();
+            let was_careful = health.is_careful();
+            let index = move |txn: &Txn<'_>| words::index(txn, INDEX_STEP, &health);
+            match self.change("the words", index).await {
+                Err(TraceError::Damaged(_)) if !was_careful => {}
+                indexed => indexed?,
+            }
         }
-        Ok(())
     }
 
     /// Hears of every span that this process stores from now on.
@@ -230,7 +278,7 @@ impl TraceStore {
         T: Send + 'static,
         F: FnOnce(&rusqlite::Connection) -> Outcome<T> + Send + 'static,
     {
-        Ok(self.0.readers.run(read).await.map_err(|failure: Failure| failure.about(what))?)
+        self.0.readers.run(read).await.map_err(|failure| self.error(what, failure))
     }
 
     async fn change<T, F>(&self, what: &str, work: F) -> Result<T, TraceError>
@@ -239,8 +287,26 @@ impl TraceStore {
         F: FnMut(&Txn<'_>) -> Outcome<T> + Send + 'static,
     {
         let done = self.0.writer.run(Promise::UntilPowerCut, work).await;
-        Ok(done.map_err(|failure| failure.about(what))?)
+        done.map_err(|failure| self.error(what, failure))
     }
+
+    /// The failure as callers are told of it. Damage is logged when it is first met.
+    fn error(&self, what: &str, failure: Failure) -> TraceError {
+        match failure {
+            Failure::Gone => TraceError::Gone,
+            failure if failure.is_damage() => {
+                self.0.health.note(what, &Reason(&failure));
+                let text =
+                    format!("the trace database is damaged, which affects `{what}`; {REPAIR}");
+                TraceError::Damaged(text)
+            }
+            failure => failure.about(what).into(),
+        }
+    }
+}
+
+fn search_is_off() -> TraceError {
+    TraceError::Damaged(format!("the index of words is damaged: {}", words::OFF))
 }
 
 impl Drop for Inner {

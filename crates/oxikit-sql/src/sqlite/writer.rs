@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::bells::Bells;
 use super::failure::{Failure, Outcome};
+use super::file_check::{Gone, OpenFile};
 
 /// So many pieces of work wait at most; whoever has another one waits for a place.
 const QUEUE: usize = 1024;
@@ -49,12 +50,13 @@ pub(super) struct WriterOptions {
 impl Writer {
     pub(super) fn start(
         connection: Connection,
+        file: OpenFile,
         bells: Arc<Bells>,
         options: WriterOptions,
     ) -> std::io::Result<Self> {
         let (queue, inbox) = mpsc::channel(QUEUE);
         let patience = options.patience;
-        let thread = Thread { connection, bells, options, is_full: true };
+        let thread = Thread { connection, file, bells, options, is_full: true };
         std::thread::Builder::new()
             .name("oxikit-sqlite-writer".to_owned())
             .spawn(move || thread.run(inbox))?;
@@ -107,6 +109,13 @@ pub(super) struct Txn<'a> {
     clock: Cell<Option<i64>>,
     /// What to ring when all is done.
     rings: RefCell<Vec<String>>,
+}
+
+impl<'a> Txn<'a> {
+    /// The transaction that was begun on this connection.
+    pub(super) fn of(connection: &'a Connection) -> Self {
+        Self { connection, clock: Cell::new(None), rings: RefCell::default() }
+    }
 }
 
 impl Txn<'_> {
@@ -198,6 +207,7 @@ where
 
 struct Thread {
     connection: Connection,
+    file: OpenFile,
     bells: Arc<Bells>,
     options: WriterOptions,
     /// Whether a commit waits for the disk.
@@ -227,7 +237,7 @@ impl Thread {
                 rings.iter().for_each(|id| self.bells.ring(id));
                 jobs.into_iter().for_each(|job| job.answer(None));
             }
-            Err(failure) if jobs.len() == 1 => {
+            Err(failure) if jobs.len() == 1 || matches!(failure, Failure::Gone) => {
                 jobs.into_iter().for_each(|job| job.answer(Some(failure.clone())));
             }
             Err(_) => jobs.into_iter().for_each(|job| self.settle(vec![job])),
@@ -251,6 +261,26 @@ impl Thread {
     }
 
     fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Outcome<Vec<String>> {
+        // It may be back; if not, there is no use in writing.
+        if self.file.was_gone() {
+            self.check_file()?;
+        }
+        let rings = self.write(jobs)?;
+        self.check_file()?;
+        Ok(rings)
+    }
+
+    /// What was written into a file that nobody can open any more is not stored.
+    fn check_file(&mut self) -> Outcome<()> {
+        let Some(gone) = self.file.find_gone() else { return Ok(()) };
+        if gone == Gone::Log {
+            // All that was acknowledged is moved into the database, which is still there.
+            _ = self.connection.execute_batch("PRAGMA wal_checkpoint(FULL)");
+        }
+        Err(Failure::Gone)
+    }
+
+    fn write(&mut self, jobs: &mut [Box<dyn Job>]) -> Outcome<Vec<String>> {
         self.begin(jobs)?;
         let txn = self.txn();
         let done = execute(&txn, jobs, self.options.expects_failures).and_then(|any| match any {
@@ -286,7 +316,7 @@ impl Thread {
     }
 
     fn txn(&self) -> Txn<'_> {
-        Txn { connection: &self.connection, clock: Cell::new(None), rings: RefCell::default() }
+        Txn::of(&self.connection)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The store of traces.
 
-mod documents;
+mod damage;
 mod feed;
 mod files;
+mod gone;
 mod limits;
 mod merge;
 mod posts;

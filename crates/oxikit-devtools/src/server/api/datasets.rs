@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::evaluation::{DatasetChange, DatasetInfo, Datasets, NewDataset, Sample};
+use crate::evaluation::{DatasetChange, DatasetInfo, Datasets, Listed, NewDataset, Sample};
 use crate::server::reply::{Answer, Done, json as answer};
 use crate::server::request::{JsonText, Path, object};
 use crate::server::shared::Shared;
@@ -17,6 +17,9 @@ use crate::server::shared::Shared;
 pub(crate) struct DatasetList {
     /// Oldest first.
     datasets: Vec<DatasetInfo>,
+    /// What could not be read, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 /// A data set with its samples.
@@ -30,18 +33,19 @@ pub(crate) struct Dataset {
 
 /// `GET /api/v1/datasets`.
 pub(crate) async fn list(State(shared): State<Arc<Shared>>) -> Answer {
-    answer(&DatasetList { datasets: Datasets::new(&shared.traces).list().await? })
+    let Listed { items, warning } = Datasets::new(&shared.project).list().await?;
+    answer(&DatasetList { datasets: items, warning })
 }
 
 /// `POST /api/v1/datasets`.
 pub(crate) async fn create(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
     let new: NewDataset = object(&body)?;
-    answer(&Datasets::new(&shared.traces).create(new).await?)
+    answer(&Datasets::new(&shared.project).create(new).await?)
 }
 
 /// `GET /api/v1/datasets/{dataset}`.
 pub(crate) async fn get(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
-    let (dataset, samples) = Datasets::new(&shared.traces).get(&id).await?;
+    let (dataset, samples) = Datasets::new(&shared.project).get(&id).await?;
     answer(&Dataset { dataset, samples })
 }
 
@@ -52,11 +56,11 @@ pub(crate) async fn update(
     JsonText(body): JsonText,
 ) -> Answer {
     let change: DatasetChange = object(&body)?;
-    answer(&Datasets::new(&shared.traces).update(&id, change).await?)
+    answer(&Datasets::new(&shared.project).update(&id, change).await?)
 }
 
 /// `DELETE /api/v1/datasets/{dataset}`.
 pub(crate) async fn delete(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
-    Datasets::new(&shared.traces).delete(&id).await?;
+    Datasets::new(&shared.project).delete(&id).await?;
     answer(&Done {})
 }

@@ -46,6 +46,9 @@ pub(crate) struct EvaluationList {
     /// Newest first, as the text that is stored.
     #[schemars(with = "Vec<EvalRunKey>")]
     evaluations: Vec<Box<RawValue>>,
+    /// What could not be read, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 /// `GET /api/v1/evaluations[?action=][&dataset=][&limit=]`: newest first.
@@ -54,9 +57,9 @@ pub(crate) async fn list(
     Query(asked): Query<ListQuery>,
 ) -> Answer {
     let filter = RunFilter { action: asked.action, dataset: asked.dataset };
-    let keys = EvalRuns::new(&shared.traces).keys(&filter).await?;
-    let newest = keys.into_iter().rev().take(entries(asked.limit));
-    answer(&EvaluationList { evaluations: newest.collect() })
+    let keys = EvalRuns::new(&shared.project).keys(&filter).await?;
+    let newest = keys.items.into_iter().rev().take(entries(asked.limit));
+    answer(&EvaluationList { evaluations: newest.collect(), warning: keys.warning })
 }
 
 fn entries(limit: Option<u32>) -> usize {
@@ -76,14 +79,18 @@ pub(crate) enum EvaluationEvent {
 /// `POST /api/v1/evaluations`: its key, when it is made.
 pub(crate) async fn run(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
     let request: RunRequest = object(&body)?;
-    answer(&Evaluations::new(&shared.traces, &shared.runtimes).run(request, None).await?)
+    answer(
+        &Evaluations::new(&shared.traces, &shared.project, &shared.runtimes)
+            .run(request, None)
+            .await?,
+    )
 }
 
 /// `POST /api/v1/evaluations/stream`: what happens, as events, then `done` with the key
 /// or `error`. Who leaves cancels it.
 pub(crate) async fn stream(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
     let request: RunRequest = object(&body)?;
-    let evaluations = Evaluations::new(&shared.traces, &shared.runtimes);
+    let evaluations = Evaluations::new(&shared.traces, &shared.project, &shared.runtimes);
     let (tx, progress) = mpsc::channel(WAITING);
     let work = async move {
         match evaluations.run(request, Some(tx)).await {
@@ -126,13 +133,13 @@ fn event(name: &str, data: &impl Serialize) -> String {
 
 /// `GET /api/v1/evaluations/{evaluation}`.
 pub(crate) async fn get(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
-    let run = EvalRuns::new(&shared.traces).get(&id).await?.ok_or_else(|| unknown(&id))?;
+    let run = EvalRuns::new(&shared.project).get(&id).await?.ok_or_else(|| unknown(&id))?;
     Ok(json_response(HttpStatus::OK, run))
 }
 
 /// `DELETE /api/v1/evaluations/{evaluation}`.
 pub(crate) async fn delete(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
-    match EvalRuns::new(&shared.traces).delete(&id).await? {
+    match EvalRuns::new(&shared.project).delete(&id).await? {
         true => answer(&Done {}),
         false => Err(unknown(&id).into()),
     }
@@ -143,7 +150,7 @@ pub(crate) async fn validate(
     State(shared): State<Arc<Shared>>,
     JsonText(body): JsonText,
 ) -> Answer {
-    answer(&evaluation::validate(&shared.traces, &shared.runtimes, object(&body)?).await?)
+    answer(&evaluation::validate(&shared.project, &shared.runtimes, object(&body)?).await?)
 }
 
 /// Which traces become cases.
@@ -169,7 +176,7 @@ pub(crate) async fn extract(
 
 /// `POST /api/v1/evaluations/import`.
 pub(crate) async fn import(State(shared): State<Arc<Shared>>, _: Nothing) -> Answer {
-    answer(&evaluation::import(&shared.traces, &shared.options.root).await?)
+    answer(&evaluation::import(&shared.project, &shared.options.root).await?)
 }
 
 fn unknown(id: &str) -> Status {

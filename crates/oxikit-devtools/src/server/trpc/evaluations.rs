@@ -30,10 +30,10 @@ pub(super) const PROCEDURES: [(&str, Verb); 11] = [
 ];
 
 pub(super) async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
-    let datasets = Datasets::new(&shared.traces);
-    let eval_runs = EvalRuns::new(&shared.traces);
+    let datasets = Datasets::new(&shared.project);
+    let eval_runs = EvalRuns::new(&shared.project);
     match name {
-        "listDatasets" => data(&datasets.list().await?),
+        "listDatasets" => data(&datasets.list().await?.items),
         "getDataset" => data(&datasets.get(&dataset_id(input)?).await?.1),
         "createDataset" => data(&datasets.create(read::<NewDataset>(input)?).await?),
         "updateDataset" => {
@@ -47,7 +47,7 @@ pub(super) async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> 
         "listEvalRunKeys" => {
             let wanted: ListKeys = read(input)?;
             let filter = RunFilter { action: wanted.filter.action_ref, dataset: None };
-            data(&Keys { eval_run_keys: eval_runs.keys(&filter).await? })
+            data(&Keys { eval_run_keys: eval_runs.keys(&filter).await?.items })
         }
         "getEvalRun" => {
             let name = Members::required(input)?.text("name")?;
@@ -65,12 +65,12 @@ pub(super) async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> 
             if request.action_ref.is_none() {
                 return Err(Failure::issue("string", "undefined", &["actionRef"]));
             }
-            let evaluations = Evaluations::new(&shared.traces, &shared.runtimes);
+            let evaluations = Evaluations::new(&shared.traces, &shared.project, &shared.runtimes);
             data(&evaluations.run(request, None).await?)
         }
         "validateDatasetSchema" => {
             let request: ValidateRequest = read(input)?;
-            data(&evaluation::validate(&shared.traces, &shared.runtimes, request).await?)
+            data(&evaluation::validate(&shared.project, &shared.runtimes, request).await?)
         }
         _ => data(&prompt_file(read(input)?)),
     }

@@ -30,6 +30,7 @@ pub(super) async fn list(
     answer(&TraceList {
         traces: page.traces.into_iter().map(Into::into).collect(),
         continuation_token: page.next,
+        warning: page.damage.map(|damage| damage.warning()),
     })
 }
 

@@ -56,6 +56,9 @@ pub(crate) struct TraceList {
     pub(super) traces: Vec<TraceInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) continuation_token: Option<String>,
+    /// Names what cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) warning: Option<String>,
 }
 
 /// A trace with its spans.

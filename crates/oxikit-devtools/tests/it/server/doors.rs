@@ -32,6 +32,7 @@ async fn the_doors_are_named_in_private_files_while_they_are_open() {
         (data.clone(), 0o700),
         (data.join("manager.json"), 0o600),
         (data.join("devtools.db"), 0o600),
+        (data.join("project.db"), 0o600),
         (tools.clone(), 0o600),
     ] {
         use std::os::unix::fs::PermissionsExt;

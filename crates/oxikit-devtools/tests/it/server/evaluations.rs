@@ -115,7 +115,7 @@ async fn data_sets_are_made_changed_and_removed() {
     assert_eq!(call(&kit, Method::PATCH, path, json!({})).await.0, 404);
     assert_eq!(call(&kit, Method::DELETE, path, json!({})).await.0, 404);
     // Nothing of it is left in the file.
-    assert_eq!(kit.server.traces().documents("dataset.samples").await.unwrap(), []);
+    assert_eq!(kit.server.project().documents("dataset.samples").await.unwrap().documents, []);
 }
 
 #[tokio::test]

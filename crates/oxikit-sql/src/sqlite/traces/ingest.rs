@@ -5,6 +5,7 @@
 
 use rusqlite::OptionalExtension;
 
+use super::super::damage::Health;
 use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
 use super::super::writer::Txn;
@@ -28,7 +29,12 @@ pub(super) struct Written {
 }
 
 /// Stores the spans of a post that are news.
-pub(super) fn write(txn: &Txn<'_>, post: &Post, max_spans: i64) -> Outcome<Written> {
+pub(super) fn write(
+    txn: &Txn<'_>,
+    post: &Post,
+    max_spans: i64,
+    health: &Health,
+) -> Outcome<Written> {
     let mut written = Written::default();
     if post.spans.is_empty() {
         return Ok(written);
@@ -48,7 +54,7 @@ pub(super) fn write(txn: &Txn<'_>, post: &Post, max_spans: i64) -> Outcome<Writt
             ended.add(number);
         }
     }
-    ended.0.iter().try_for_each(|run| words::leave(txn, *run))?;
+    words::guarded(txn, health, || ended.0.iter().try_for_each(|run| words::leave(txn, *run)))?;
     trace.write(txn, &post.trace, written.is_new_trace)?;
     Ok(written)
 }

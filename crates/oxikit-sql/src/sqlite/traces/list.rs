@@ -6,13 +6,16 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 
+use super::super::damage::Damage;
 use super::super::failure::Outcome;
+use super::super::walk;
 use super::TraceError;
+use super::damage;
 use super::ingest::PLACE_BITS;
 use super::members::{Cut, Members, cut};
 use super::post::SESSION;
 use super::query::{TracePage, TraceQuery, TraceStatus, TraceSummary};
-use super::torn::{TORN_NAME, span_text, text};
+use super::torn::{TORN_NAME, span_text, text, torn_span};
 use super::{TokenUsage, words};
 
 /// A page has so many traces at most, whatever was asked for.
@@ -20,8 +23,9 @@ const MAX_PAGE: usize = 1000;
 /// So long are the attributes that a list shows.
 const MAX_SHOWN: usize = 1000;
 
-const COLUMNS: &str = "t.number, t.id, t.name, t.type, t.start, t.end, t.state, t.session, t.spans,
-     t.dropped, t.input_tokens, t.output_tokens, t.total_tokens, t.cost, s.id, s.json";
+/// Of the row of a trace.
+const OWN_COLUMNS: &str = "t.number, t.id, t.name, t.type, t.start, t.end, t.state, t.session,
+     t.spans, t.dropped, t.input_tokens, t.output_tokens, t.total_tokens, t.cost";
 
 /// A query, ready to be asked.
 #[derive(Debug)]
@@ -29,6 +33,9 @@ pub(super) struct Question {
     sql: String,
     parameters: Vec<Value>,
     limit: usize,
+    /// For [one trace at a time](Self::ask_each).
+    query: TraceQuery,
+    before: Option<i64>,
 }
 
 /// Conditions, and the values of their parameters.
@@ -70,9 +77,7 @@ impl Question {
     pub(super) fn new(query: &TraceQuery) -> Result<Option<Self>, TraceError> {
         let before = position(query.after.as_deref())?;
         let mut conditions = Conditions::default();
-        let mut labels: Vec<(&str, &str)> = Vec::new();
-        labels.extend(query.session_id.as_deref().map(|session| (SESSION, session)));
-        labels.extend(query.labels.iter().map(|(name, value)| (&**name, &**value)));
+        let mut labels = labels_of(query);
         let source = match &query.text {
             Some(text) => {
                 let Some(wanted) = words::wanted(text) else { return Ok(None) };
@@ -92,17 +97,11 @@ impl Question {
                 Source::Labels
             }
         };
-        for (name, value) in labels {
-            let name = conditions.parameter(Value::Text(name.to_owned()));
-            let value = conditions.parameter(Value::Text(value.to_owned()));
-            conditions.add(format!(
-                "EXISTS (SELECT 1 FROM labels WHERE trace = t.number AND name = {name} AND value = {value})"
-            ));
-        }
+        add_labels(&labels, &mut conditions);
         add_columns(query, &mut conditions);
         let sql = source.select(&conditions.sql);
-        let limit = query.limit.min(MAX_PAGE);
-        Ok(Some(Self { sql, parameters: conditions.parameters, limit }))
+        let (limit, query) = (query.limit.min(MAX_PAGE), query.clone());
+        Ok(Some(Self { sql, parameters: conditions.parameters, limit, query, before }))
     }
 
     pub(super) fn ask(&self, connection: &Connection) -> Outcome<TracePage> {
@@ -120,9 +119,53 @@ impl Question {
                 page.next = last.map(token);
                 break;
             }
-            page.traces.push(read(row).unwrap_or_else(|_| read_torn(row)));
+            page.traces.push(read_any(row, Root::of(row)));
             last = Some(number);
         }
+        Ok(page)
+    }
+
+    /// The same for a damaged database: one trace at a time, so that those that cannot be
+    /// read do not hide the others. They are named.
+    pub(super) fn ask_each(&self, connection: &Connection) -> Outcome<TracePage> {
+        let mut conditions = Conditions::default();
+        add_labels(&labels_of(&self.query), &mut conditions);
+        add_columns(&self.query, &mut conditions);
+        let number = conditions.parameter(Value::Null);
+        conditions.add(format!("t.number = {number}"));
+        let sql = format!(
+            "SELECT {OWN_COLUMNS}, t.head FROM traces t NOT INDEXED WHERE {}",
+            conditions.sql.join(" AND ")
+        );
+        let mut parameters = conditions.parameters;
+        let with_words = self.query.text.as_deref().and_then(words::wanted);
+        let with_words = with_words.map(|wanted| words::search(connection, &wanted)).transpose()?;
+        let known = damage::traces(connection)?;
+        let mut page = TracePage::default();
+        let mut lost = Damage::new(known.is_whole);
+        let before = self.before.unwrap_or(i64::MAX);
+        let mut last = None;
+        for (number, id) in known.ids.range(..before).rev() {
+            if with_words.as_ref().is_some_and(|numbers| !numbers.contains(number)) {
+                continue;
+            }
+            *parameters.last_mut().expect("the number is the last") = Value::Integer(*number);
+            let read = |row: &Row<'_>| {
+                let root = Root::find(connection, row.get(14)?);
+                Ok(read_any(row, root))
+            };
+            match walk::row(connection, &sql, params_from_iter(&parameters), read)? {
+                Some(Some(_)) if page.traces.len() == self.limit => {
+                    page.next = last.map(token);
+                    break;
+                }
+                Some(Some(trace)) => page.traces.push(trace),
+                Some(None) => {}
+                None => lost.add(id.clone().unwrap_or_else(|| format!("number {number}"))),
+            }
+            last = Some(*number);
+        }
+        page.damage = lost.into_option();
         Ok(page)
     }
 }
@@ -141,8 +184,26 @@ impl Source {
             conditions => format!("WHERE {}", conditions.join(" AND ")),
         };
         format!(
-            "SELECT {COLUMNS} FROM {from} CROSS JOIN spans s ON s.number = t.head {conditions} ORDER BY {order}"
+            "SELECT {OWN_COLUMNS}, s.id, s.json FROM {from}
+             CROSS JOIN spans s ON s.number = t.head {conditions} ORDER BY {order}"
         )
+    }
+}
+
+/// The labels that a trace must have.
+fn labels_of(query: &TraceQuery) -> Vec<(&str, &str)> {
+    let session = query.session_id.as_deref().map(|session| (SESSION, session));
+    let labels = query.labels.iter().map(|(name, value)| (&**name, &**value));
+    session.into_iter().chain(labels).collect()
+}
+
+fn add_labels(labels: &[(&str, &str)], conditions: &mut Conditions) {
+    for (name, value) in labels {
+        let name = conditions.parameter(Value::Text((*name).to_owned()));
+        let value = conditions.parameter(Value::Text((*value).to_owned()));
+        conditions.add(format!(
+            "EXISTS (SELECT 1 FROM labels WHERE trace = t.number AND name = {name} AND value = {value})"
+        ));
     }
 }
 
@@ -182,15 +243,58 @@ pub(super) fn token(number: i64) -> String {
 
 /// One trace.
 pub(super) fn summary(connection: &Connection, id: &str) -> Outcome<Option<TraceSummary>> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM traces t JOIN spans s ON s.number = t.head WHERE t.id = ?1");
+    let sql = format!(
+        "SELECT {OWN_COLUMNS}, s.id, s.json FROM traces t JOIN spans s ON s.number = t.head
+         WHERE t.id = ?1"
+    );
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query([id])?;
-    Ok(rows.next()?.map(|row| read(row).unwrap_or_else(|_| read_torn(row))))
+    Ok(rows.next()?.map(|row| read_any(row, Root::of(row))))
 }
 
+/// One trace of a damaged database, as much of it as can be read.
+pub(super) fn summary_of(connection: &Connection, id: &str) -> Outcome<Option<TraceSummary>> {
+    let Some(number) = damage::number_of(connection, id)? else { return Ok(None) };
+    let sql = format!("SELECT {OWN_COLUMNS}, t.head FROM traces t NOT INDEXED WHERE t.number = ?1");
+    let read = |row: &Row<'_>| Ok(read_any(row, Root::find(connection, row.get(14)?)));
+    let found = walk::row(connection, &sql, [number], read)?;
+    Ok(found.unwrap_or_else(|| Some(lost(id))))
+}
+
+/// The span that a list shows of a trace.
+struct Root {
+    id: String,
+    /// Its attributes cut.
+    json: String,
+}
+
+impl Root {
+    /// In the last two columns.
+    fn of(row: &Row<'_>) -> Self {
+        let id = text(row, 14).into_owned();
+        Self { json: short(&span_text(row, 15, &id)), id }
+    }
+
+    /// Of a damaged database.
+    fn find(connection: &Connection, number: i64) -> Self {
+        let sql = "SELECT id, json FROM spans NOT INDEXED WHERE number = ?1";
+        let read = |row: &Row<'_>| {
+            let id = text(row, 0).into_owned();
+            Ok(Self { json: short(&span_text(row, 1, &id)), id })
+        };
+        let found = walk::row(connection, sql, [number], read).ok().flatten().flatten();
+        found.unwrap_or_else(|| Self { id: "?".to_owned(), json: torn_span("?") })
+    }
+}
+
+fn read_any(row: &Row<'_>, root: Root) -> TraceSummary {
+    let mut trace = read(row).unwrap_or_else(|_| read_torn(row));
+    (trace.root_id, trace.root) = (root.id, root.json);
+    trace
+}
+
+/// All but the root.
 fn read(row: &Row<'_>) -> rusqlite::Result<TraceSummary> {
-    let root_id: String = row.get(14)?;
     Ok(TraceSummary {
         trace_id: row.get(1)?,
         name: row.get(2)?,
@@ -211,27 +315,37 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TraceSummary> {
             total_tokens: row.get(12)?,
             cost: row.get(13)?,
         },
-        root: short(&span_text(row, 15, &root_id)),
-        root_id,
+        root: String::new(),
+        root_id: String::new(),
     })
 }
 
 /// What can be said of a trace whose row is torn.
 fn read_torn(row: &Row<'_>) -> TraceSummary {
-    let root_id = text(row, 14).into_owned();
     TraceSummary {
-        trace_id: text(row, 1).into_owned(),
-        name: TORN_NAME.to_owned(),
-        kind: None,
         start: row.get(4).unwrap_or_default(),
         end: row.get(5).unwrap_or_default(),
-        status: TraceStatus::Error,
-        session_id: None,
         spans: row.get(8).unwrap_or_default(),
         dropped_spans: row.get(9).unwrap_or_default(),
+        ..lost(&text(row, 1))
+    }
+}
+
+/// A trace of which only the id is known.
+fn lost(id: &str) -> TraceSummary {
+    TraceSummary {
+        trace_id: id.to_owned(),
+        name: TORN_NAME.to_owned(),
+        kind: None,
+        start: 0.0,
+        end: None,
+        status: TraceStatus::Error,
+        session_id: None,
+        spans: 0,
+        dropped_spans: 0,
         usage: TokenUsage::default(),
-        root: short(&span_text(row, 15, &root_id)),
-        root_id,
+        root_id: "?".to_owned(),
+        root: torn_span("?"),
     }
 }
 

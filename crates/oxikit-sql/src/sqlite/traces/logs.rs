@@ -4,8 +4,10 @@ use oxikit_wire::trace::LogRecord;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
+use super::super::damage::Damage;
 use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
+use super::super::walk;
 use super::super::writer::Txn;
 use super::ids::stored_id;
 use super::{Inner, TraceError, TraceStore};
@@ -51,6 +53,8 @@ pub struct LogPage {
     pub logs: Vec<String>,
     /// Where the next page goes on; `None` if there are no more.
     pub next: Option<String>,
+    /// What cannot be read of this part of the list, because the file is damaged.
+    pub damage: Option<Damage>,
 }
 
 impl TraceStore {
@@ -60,13 +64,13 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn add_logs(&self, logs: Vec<LogRecord>) -> Result<(), TraceError> {
-        let Inner { options, writer, upkeep, .. } = &*self.0;
+        let Inner { options, writer, upkeep, health, .. } = &*self.0;
         let new = |log| NewLog::new(log, options.max_attribute_bytes);
         let logs: Vec<_> = logs.into_iter().map(new).collect::<Result<_, _>>()?;
         upkeep.note_logs(logs.len());
         let write = move |txn: &Txn<'_>| logs.iter().try_for_each(|log| log.write(txn));
         self.change("the logs", write).await?;
-        upkeep.leave(writer, options);
+        upkeep.leave(writer, options, health);
         Ok(())
     }
 
@@ -77,8 +81,12 @@ impl TraceStore {
     /// If the query makes no sense, or the store does not work.
     pub async fn logs(&self, query: &LogQuery) -> Result<LogPage, TraceError> {
         let before = position(query)?;
-        let query = query.clone();
-        self.look("the logs", move |connection| list(connection, &query, before)).await
+        let (query, health) = (query.clone(), self.0.health.clone());
+        let read = move |connection: &Connection| {
+            let found = list(connection, &query, before);
+            health.or_else("the logs", found, || list_each(connection, &query, before))
+        };
+        self.look("the logs", read).await
     }
 }
 
@@ -125,10 +133,11 @@ fn position(query: &LogQuery) -> Result<i64, TraceError> {
         .ok_or_else(|| TraceError::Query("the continuation token is none of this list".to_owned()))
 }
 
-/// The lines of a page.
-fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPage> {
-    let mut sql = "SELECT number, json FROM logs WHERE number < ?1".to_owned();
-    let mut parameters = vec![Value::Integer(before)];
+/// The conditions of a query, and the values of their parameters. The first parameter
+/// is a number.
+fn conditions(query: &LogQuery) -> (String, Vec<Value>) {
+    let mut sql = String::new();
+    let mut parameters = vec![Value::Null];
     let mut compare = |column: &str, value: Option<Value>| {
         if let Some(value) = value {
             parameters.push(value);
@@ -139,7 +148,15 @@ fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPa
     compare("span =", query.span_id.as_deref().map(stored_id).map(Value::Text));
     compare("severity >=", query.min_severity.map(Value::Integer));
     compare("severity_text =", query.severity_text.clone().map(Value::Text));
-    sql.push_str(" ORDER BY number DESC");
+    (sql, parameters)
+}
+
+/// The lines of a page.
+fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPage> {
+    let (conditions, mut parameters) = conditions(query);
+    let sql =
+        format!("SELECT number, json FROM logs WHERE number < ?1{conditions} ORDER BY number DESC");
+    parameters[0] = Value::Integer(before);
     let limit = query.limit.min(MAX_PAGE);
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query(params_from_iter(&parameters))?;
@@ -153,5 +170,32 @@ fn list(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPa
         last = row.get(0)?;
         page.logs.push(row.get(1)?);
     }
+    Ok(page)
+}
+
+/// The same for a damaged database: one line at a time.
+fn list_each(connection: &Connection, query: &LogQuery, before: i64) -> Outcome<LogPage> {
+    let (conditions, mut parameters) = conditions(query);
+    let sql = format!("SELECT json FROM logs NOT INDEXED WHERE number = ?1{conditions}");
+    let limit = query.limit.min(MAX_PAGE);
+    let mut page = LogPage::default();
+    let known = walk::numbers(connection, "logs", (0, before.saturating_sub(1)))?;
+    let mut lost = Damage::new(known.is_whole);
+    let mut last = 0_i64;
+    for number in known.found.into_iter().rev() {
+        parameters[0] = Value::Integer(number);
+        let found = walk::row(connection, &sql, params_from_iter(&parameters), |row| row.get(0))?;
+        match found {
+            Some(Some(_)) if page.logs.len() == limit => {
+                page.next = (limit > 0).then(|| format!("l{last:x}"));
+                break;
+            }
+            Some(Some(json)) => page.logs.push(json),
+            Some(None) => {}
+            None => lost.add(format!("log line {number}")),
+        }
+        last = number;
+    }
+    page.damage = lost.into_option();
     Ok(page)
 }

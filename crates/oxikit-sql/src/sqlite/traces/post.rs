@@ -157,7 +157,7 @@ impl Post {
 }
 
 impl NewSpan {
-    fn read(id: &str, json: &str, options: &TraceOptions) -> Result<Self, TraceError> {
+    pub(super) fn read(id: &str, json: &str, options: &TraceOptions) -> Result<Self, TraceError> {
         check_id(id, "span")?;
         // A list would do for serde, too.
         if !json.starts_with('{') {

@@ -1,5 +1,6 @@
 //! What can be asked for, and what is answered.
 
+use super::super::damage::Damage;
 use super::TokenUsage;
 use super::filter::TraceFilter;
 
@@ -77,6 +78,8 @@ pub struct TracePage {
     /// Where the next page goes on, whatever is written meanwhile; `None` if there are
     /// no more.
     pub next: Option<String>,
+    /// What cannot be read of this part of the list, because the file is damaged.
+    pub damage: Option<Damage>,
 }
 
 /// What a list shows of a trace.

@@ -5,11 +5,12 @@ use serde_json::Value;
 
 use super::super::failure::Outcome;
 use super::super::readers::at_once;
+use super::super::walk;
 use super::ids::stored_id;
 use super::ingest::{PLACE_BITS, usage_at};
 use super::query::{StoredSpan, TraceSummary};
-use super::torn::{span_text, text};
-use super::{TraceError, TraceStore, list};
+use super::torn::{TORN_NAME, span_text, text};
+use super::{TraceError, TraceStore, damage, list};
 
 impl TraceStore {
     /// A trace as a list shows it.
@@ -18,8 +19,12 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn summary(&self, trace_id: &str) -> Result<Option<TraceSummary>, TraceError> {
-        let id = stored_id(trace_id);
-        self.look(trace_id, move |connection| list::summary(connection, &id)).await
+        let (id, health) = (stored_id(trace_id), self.0.health.clone());
+        let read = move |connection: &Connection| {
+            let found = list::summary(connection, &id);
+            health.or_else(&id, found, || list::summary_of(connection, &id))
+        };
+        self.look(trace_id, read).await
     }
 
     /// The whole trace: the JSON of a [`TraceData`](oxikit_wire::trace::TraceData), its
@@ -29,8 +34,11 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn get(&self, trace_id: &str) -> Result<Option<String>, TraceError> {
-        let id = stored_id(trace_id);
-        self.look(trace_id, move |connection| trace(connection, &id)).await
+        let (id, health) = (stored_id(trace_id), self.0.health.clone());
+        let read = move |connection: &Connection| {
+            health.or_else(&id, trace(connection, &id), || damaged_trace(connection, &id))
+        };
+        self.look(trace_id, read).await
     }
 
     /// The same for somebody else to read: without what looks like a secret.
@@ -54,7 +62,14 @@ impl TraceStore {
         span_id: &str,
     ) -> Result<Option<StoredSpan>, TraceError> {
         let (of_trace, id) = (stored_id(trace_id), span_id.to_owned());
-        self.look(trace_id, move |connection| span(connection, &of_trace, &id)).await
+        let health = self.0.health.clone();
+        let read = move |connection: &Connection| {
+            health.or_else(&of_trace, span(connection, &of_trace, &id), || {
+                let spans = damaged_spans(connection, &of_trace)?;
+                Ok(spans.into_iter().find(|span| span.span_id == id))
+            })
+        };
+        self.look(trace_id, read).await
     }
 
     /// The spans of a trace in the order of their arrival; none if there is no such
@@ -64,8 +79,11 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn spans(&self, trace_id: &str) -> Result<Vec<StoredSpan>, TraceError> {
-        let id = stored_id(trace_id);
-        self.look(trace_id, move |connection| spans(connection, &id)).await
+        let (id, health) = (stored_id(trace_id), self.0.health.clone());
+        let read = move |connection: &Connection| {
+            health.or_else(&id, spans(connection, &id), || damaged_spans(connection, &id))
+        };
+        self.look(trace_id, read).await
     }
 }
 
@@ -91,23 +109,53 @@ fn trace(connection: &Connection, id: &str) -> Outcome<Option<String>> {
     })
 }
 
+/// As much of it as can be read, of a damaged database.
+fn damaged_trace(connection: &Connection, id: &str) -> Outcome<Option<String>> {
+    let Some(number) = damage::number_of(connection, id)? else { return Ok(None) };
+    let sql = "SELECT name, start, end FROM traces NOT INDEXED WHERE number = ?1";
+    let read = |row: &Row<'_>| {
+        let (start, end) = (row.get(1).unwrap_or_default(), row.get(2).unwrap_or_default());
+        Ok(opening(id, &text(row, 0), start, end))
+    };
+    let found = walk::row(connection, sql, [number], read)?.flatten();
+    let mut json = found.unwrap_or_else(|| opening(id, TORN_NAME, 0.0, None));
+    for span in damage::spans(connection, number)? {
+        push_span(&mut json, &span.span_id, &span.json);
+    }
+    json.push_str("}}");
+    Ok(Some(json))
+}
+
+fn damaged_spans(connection: &Connection, trace: &str) -> Outcome<Vec<StoredSpan>> {
+    let number = damage::number_of(connection, trace)?;
+    number.map_or(Ok(Vec::new()), |number| damage::spans(connection, number))
+}
+
+/// What [`stored_span`] reads.
+pub(super) const SPAN_COLUMNS: &str =
+    "s.id, s.json, s.input_tokens, s.output_tokens, s.total_tokens, s.cost";
+
 /// One span.
 fn span(connection: &Connection, trace: &str, id: &str) -> Outcome<Option<StoredSpan>> {
-    let sql = "SELECT s.id, s.json, s.input_tokens, s.output_tokens, s.total_tokens, s.cost
-         FROM traces t JOIN spans s ON s.trace = t.number WHERE t.id = ?1 AND s.id = ?2";
-    Ok(connection.prepare_cached(sql)?.query_row((trace, id), stored_span).optional()?)
+    let sql = format!(
+        "SELECT {SPAN_COLUMNS} FROM traces t JOIN spans s ON s.trace = t.number
+         WHERE t.id = ?1 AND s.id = ?2"
+    );
+    Ok(connection.prepare_cached(&sql)?.query_row((trace, id), stored_span).optional()?)
 }
 
 /// The spans of a trace in the order of their arrival.
 fn spans(connection: &Connection, trace: &str) -> Outcome<Vec<StoredSpan>> {
-    let sql = "SELECT s.id, s.json, s.input_tokens, s.output_tokens, s.total_tokens, s.cost
-         FROM traces t JOIN spans s ON s.trace = t.number WHERE t.id = ?1 ORDER BY s.number";
-    let mut select = connection.prepare_cached(sql)?;
+    let sql = format!(
+        "SELECT {SPAN_COLUMNS} FROM traces t JOIN spans s ON s.trace = t.number
+         WHERE t.id = ?1 ORDER BY s.number"
+    );
+    let mut select = connection.prepare_cached(&sql)?;
     let spans = select.query_map([trace], stored_span)?;
     Ok(spans.collect::<Result<_, _>>()?)
 }
 
-fn stored_span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
+pub(super) fn stored_span(row: &Row<'_>) -> rusqlite::Result<StoredSpan> {
     let span_id = text(row, 0).into_owned();
     let json = span_text(row, 1, &span_id).into_owned();
     Ok(StoredSpan { span_id, json, usage: usage_at(row, 2)? })

@@ -5,7 +5,7 @@ use rusqlite::OptionalExtension;
 use super::super::prune;
 use super::super::writer::Txn;
 use super::ids::stored_id;
-use super::{TraceError, TraceStore, upkeep};
+use super::{TraceError, TraceStore, upkeep, words};
 
 /// What a prune has removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,16 +24,16 @@ impl TraceStore {
     ///
     /// If the store does not work.
     pub async fn delete(&self, trace_id: &str) -> Result<bool, TraceError> {
-        let id = stored_id(trace_id);
+        let (id, health) = (stored_id(trace_id), self.0.health.clone());
         let delete = move |txn: &Txn<'_>| {
             let sql = "SELECT number FROM traces WHERE id = ?1";
             let number = txn.sql(sql)?.query_row([&id], |row| row.get(0)).optional()?;
-            number.map(|number| upkeep::remove_one(txn, number, &id)).transpose()
+            number.map(|number| upkeep::remove_one(txn, number, &id, &health)).transpose()
         };
         Ok(self.change(trace_id, delete).await?.is_some())
     }
 
-    /// Removes all traces and logs. Documents stay.
+    /// Removes all traces and logs.
     ///
     /// # Errors
     ///
@@ -47,11 +47,10 @@ impl TraceStore {
                 "DELETE FROM logs",
                 "DELETE FROM traces",
                 "UPDATE counts SET amount = 0, last = 0",
-                "INSERT INTO words (words) VALUES ('delete-all')",
             ] {
                 txn.sql(sql)?.execute([])?;
             }
-            Ok(())
+            words::clear(txn)
         };
         self.change("the traces", clear).await?;
         self.vacuum().await
@@ -66,8 +65,14 @@ impl TraceStore {
     pub async fn prune(&self) -> Result<PrunedTraces, TraceError> {
         let mut pruned = PrunedTraces::default();
         loop {
-            let options = self.0.options.clone();
-            let step = self.change("the traces", move |txn| upkeep::prune(txn, &options)).await?;
+            let (options, health) = (self.0.options.clone(), self.0.health.clone());
+            let was_careful = health.is_careful();
+            let prune = move |txn: &Txn<'_>| upkeep::prune(txn, &options, &health);
+            let step = match self.change("the traces", prune).await {
+                // Now that damage is known, the others can be removed around it.
+                Err(TraceError::Damaged(_)) if !was_careful => continue,
+                step => step?,
+            };
             pruned.traces += step.traces;
             pruned.logs += step.logs;
             if step.traces + step.logs == 0 {
@@ -80,6 +85,6 @@ impl TraceStore {
 
     async fn vacuum(&self) -> Result<(), TraceError> {
         let vacuumed = prune::vacuum(&self.0.writer).await;
-        Ok(vacuumed.map_err(|failure| failure.about("the file"))?)
+        vacuumed.map_err(|failure| self.error("the file", failure))
     }
 }

@@ -72,7 +72,8 @@ CREATE TABLE logs (
 );
 CREATE INDEX logs_by_trace ON logs (trace) WHERE trace IS NOT NULL;
 
--- Data sets, evaluation runs and the like.
+-- Data sets and evaluations of earlier versions: the store of the project has them now,
+-- and moves over what it finds here.
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,

@@ -3,12 +3,15 @@
 //! Writes leave it as work for the writer, in small steps, so that nobody waits for
 //! it long.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 
+use super::super::damage::Health;
 use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
+use super::super::walk;
 use super::super::writer::{Promise, Txn, Writer};
 use super::ingest::Written;
 use super::{TraceOptions, read, words};
@@ -53,10 +56,13 @@ impl Upkeep {
     }
 
     /// Leaves the writer what is due.
-    pub(super) fn leave(&self, writer: &Writer, options: &TraceOptions) {
+    pub(super) fn leave(&self, writer: &Writer, options: &TraceOptions, health: &Arc<Health>) {
         if self.fresh.load(Ordering::Relaxed) >= INDEX_STEP {
             self.fresh.store(0, Ordering::Relaxed);
-            let index = |txn: &Txn<'_>| words::index(txn, 2 * INDEX_STEP);
+            let of_file = health.clone();
+            let index = move |txn: &Txn<'_>| {
+                of_file.noted("the words", words::index(txn, 2 * INDEX_STEP, &of_file))
+            };
             writer.leave(Promise::UntilPowerCut, index);
         }
         let every = (options.max_traces / 100).clamp(1, PRUNE_STEP / 2);
@@ -65,8 +71,10 @@ impl Upkeep {
         if is_due {
             self.traces.store(0, Ordering::Relaxed);
             self.logs.store(0, Ordering::Relaxed);
-            let options = options.clone();
-            let prune = move |txn: &Txn<'_>| prune(txn, &options).map(drop);
+            let (options, health) = (options.clone(), health.clone());
+            let prune = move |txn: &Txn<'_>| {
+                health.noted("old traces", prune(txn, &options, &health).map(drop))
+            };
             writer.leave(Promise::UntilPowerCut, prune);
         }
     }
@@ -81,7 +89,7 @@ pub(super) struct Step {
 
 /// Removes some of the oldest traces and log lines that are too many, too old, or
 /// take too much room.
-pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions) -> Outcome<Step> {
+pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions, health: &Health) -> Outcome<Step> {
     let now = now_ms();
     let age = i64::try_from(options.max_age.as_millis()).unwrap_or(i64::MAX);
     let oldest = now.saturating_sub(age);
@@ -90,11 +98,12 @@ pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions) -> Outcome<Step> {
     let mut too_many = surplus(traces, options.max_traces);
     let mut logs_of_traces = 0;
     let mut step = Step::default();
-    for candidate in candidates(txn)? {
+    for candidate in candidates(txn, health)? {
         let runs = candidate.is_running && candidate.written_at >= now.saturating_sub(SILENT_MS);
         let is_old = candidate.written_at < oldest;
         if is_old || (!runs && (too_many > 0 || is_large)) {
-            logs_of_traces += remove(txn, candidate.number, &candidate.id)?;
+            let Some(logs) = remove_whole(txn, &candidate, health)? else { continue };
+            logs_of_traces += logs;
             step.traces += 1;
             too_many -= 1;
             is_large = is_large && bytes(txn.connection())? > options.max_bytes;
@@ -124,18 +133,36 @@ struct Candidate {
     written_at: i64,
 }
 
-/// The oldest traces.
-fn candidates(txn: &Txn<'_>) -> Outcome<Vec<Candidate>> {
-    let sql = "SELECT number, id, state = 0, written_at FROM traces ORDER BY number LIMIT ?1";
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(Candidate {
+impl Candidate {
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
             number: row.get(0)?,
             id: row.get(1)?,
             is_running: row.get(2)?,
             written_at: row.get(3)?,
         })
-    };
-    Ok(txn.sql(sql)?.query_map([PRUNE_STEP as i64], read)?.collect::<Result<_, _>>()?)
+    }
+}
+
+/// The oldest traces; in a damaged file those that can be read.
+fn candidates(txn: &Txn<'_>, health: &Health) -> Outcome<Vec<Candidate>> {
+    let columns = "SELECT number, id, state = 0, written_at FROM traces NOT INDEXED";
+    if !health.is_careful() {
+        let sql = format!("{columns} ORDER BY number LIMIT ?1");
+        let mut select = txn.sql(&sql)?;
+        let found = select.query_map([PRUNE_STEP as i64], Candidate::read)?;
+        return Ok(found.collect::<Result<_, _>>()?);
+    }
+    let sql = format!("{columns} WHERE number = ?1");
+    let numbers = walk::numbers(txn.connection(), "traces", (0, i64::MAX))?;
+    let mut found = Vec::new();
+    for number in numbers.found {
+        found.extend(walk::row(txn.connection(), &sql, [number], Candidate::read)?.flatten());
+        if found.len() == PRUNE_STEP {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// How many of so many are too many.
@@ -175,19 +202,33 @@ fn bytes(connection: &Connection) -> Outcome<u64> {
 }
 
 /// Removes one trace and all that belongs to it.
-pub(super) fn remove_one(txn: &Txn<'_>, number: i64, id: &str) -> Outcome<()> {
+pub(super) fn remove_one(txn: &Txn<'_>, number: i64, id: &str, health: &Health) -> Outcome<()> {
     for table in ["traces", "logs"] {
         count(txn, table)?;
     }
-    let logs = remove(txn, number, id)?;
+    let logs = remove(txn, number, id, health)?;
     discount(txn, "traces", 1)?;
     discount(txn, "logs", logs)
 }
 
+/// Removes a trace. In a file that is known to be damaged one that cannot be removed stays
+/// as it is, with `None`.
+fn remove_whole(txn: &Txn<'_>, candidate: &Candidate, health: &Health) -> Outcome<Option<i64>> {
+    let Candidate { number, id, .. } = candidate;
+    let remove = || remove(txn, *number, id, health);
+    if health.is_careful() { health.guard(txn, remove) } else { remove().map(Some) }
+}
+
 /// Removes a trace and all that belongs to it; answers how many log lines that were.
-fn remove(txn: &Txn<'_>, number: i64, id: &str) -> Outcome<i64> {
+fn remove(txn: &Txn<'_>, number: i64, id: &str, health: &Health) -> Outcome<i64> {
     let (from, to) = read::numbers(number);
-    txn.sql("DELETE FROM words WHERE rowid BETWEEN ?1 AND ?2")?.execute((from, to))?;
+    if !health.is_careful() || !words::are_damaged(txn.connection())? {
+        words::guarded(txn, health, || {
+            let sql = "DELETE FROM words WHERE rowid BETWEEN ?1 AND ?2";
+            txn.sql(sql)?.execute((from, to))?;
+            Ok(())
+        })?;
+    }
     txn.sql("DELETE FROM fresh WHERE first BETWEEN ?1 AND ?2")?.execute((from, to))?;
     txn.sql("DELETE FROM spans WHERE number BETWEEN ?1 AND ?2")?.execute((from, to))?;
     txn.sql("DELETE FROM labels WHERE trace = ?1")?.execute([number])?;

@@ -3,10 +3,14 @@
 //! They are made here, for the index and for what is looked for alike: no text that
 //! a person types can be anything else to the index than words.
 
-use rusqlite::OptionalExtension;
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use serde::Deserialize;
 
-use super::super::failure::Outcome;
+use super::super::damage::Health;
+use super::super::failure::{Failure, Outcome};
+use super::super::walk;
 use super::super::writer::Txn;
 use super::members::{Members, shown};
 
@@ -41,10 +45,85 @@ pub(super) fn leave(txn: &Txn<'_>, run: (i64, i64)) -> Outcome<()> {
     Ok(())
 }
 
-/// Puts spans into the index whose words are not there yet, so many at most.
-pub(super) fn index(txn: &Txn<'_>, limit: usize) -> Outcome<()> {
-    let mut text = String::new();
-    take(txn, limit)?.into_iter().try_for_each(|run| index_run(txn, run, &mut text))
+/// Puts spans into the index whose words are not there yet, so many at most. Nothing is put
+/// into an index that is known to be damaged.
+pub(super) fn index(txn: &Txn<'_>, limit: usize, health: &Health) -> Outcome<()> {
+    if are_damaged(txn.connection())? {
+        return Ok(());
+    }
+    guarded(txn, health, || {
+        let mut text = String::new();
+        take(txn, limit)?.into_iter().try_for_each(|run| index_run(txn, run, &mut text))?;
+        // Else the index is written with the commit, and a damaged one fails that.
+        txn.sql("INSERT INTO words (words) VALUES ('flush')")?.execute([])?;
+        Ok(())
+    })
+}
+
+/// Does something to the index. In a file that is known to be damaged, work that meets
+/// damage is taken back, and noted, so that the rest of the transaction can be kept.
+pub(super) fn guarded(
+    txn: &Txn<'_>,
+    health: &Health,
+    work: impl FnOnce() -> Outcome<()>,
+) -> Outcome<()> {
+    let work = || work().map_err(as_damage);
+    if !health.is_careful() {
+        return work();
+    }
+    if health.guard(txn, work)?.is_none() {
+        tracing::error!("the index of words in the trace database is damaged: {OFF}");
+        note_damage(txn)?;
+    }
+    Ok(())
+}
+
+/// The tables below the index do not fit each other if one of them breaks a rule of the other.
+fn as_damage(failure: Failure) -> Failure {
+    match &failure {
+        Failure::Sql(error) => match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation | ErrorCode::Unknown) => {
+                Failure::Damaged("the tables of the index do not fit each other")
+            }
+            _ => failure,
+        },
+        _ => failure,
+    }
+}
+
+/// What a search is answered with while the index is damaged.
+pub(super) const OFF: &str = "traces cannot be searched for words until it is made anew; stop the \
+     tools and run `oxikit doctor --repair`";
+/// The row of the counts that says that the index is damaged.
+const DAMAGED: &str = "damaged words";
+
+/// Whether the index is known to be damaged.
+pub(super) fn are_damaged(connection: &Connection) -> Outcome<bool> {
+    let sql = "SELECT 1 FROM counts WHERE name = ?1";
+    let found = connection.prepare_cached(sql)?.query_row([DAMAGED], |_| Ok(())).optional()?;
+    Ok(found.is_some())
+}
+
+/// Notes that the index is damaged.
+pub(super) fn note_damage(txn: &Txn<'_>) -> Outcome<()> {
+    let sql = "INSERT OR REPLACE INTO counts (name, amount, last) VALUES (?1, 1, 0)";
+    txn.sql(sql)?.execute([DAMAGED])?;
+    Ok(())
+}
+
+/// Empties the index, which is as good as new then.
+pub(super) fn clear(txn: &Txn<'_>) -> Outcome<()> {
+    txn.sql("INSERT INTO words (words) VALUES ('delete-all')")?.execute([])?;
+    txn.sql("DELETE FROM counts WHERE name = ?1")?.execute([DAMAGED])?;
+    Ok(())
+}
+
+/// The numbers of the traces that have a span with these words.
+pub(super) fn search(connection: &Connection, wanted: &str) -> Outcome<BTreeSet<i64>> {
+    let mut select =
+        connection.prepare_cached("SELECT rowid >> 20 FROM words WHERE words MATCH ?1")?;
+    let found = select.query_map([wanted], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Takes the oldest of those that were [left](leave), so many spans at most. Runs that follow
@@ -75,21 +154,34 @@ fn take(txn: &Txn<'_>, limit: usize) -> Outcome<Vec<(i64, i64)>> {
 }
 
 fn index_run(txn: &Txn<'_>, run: (i64, i64), text: &mut String) -> Outcome<()> {
-    let sql = "SELECT number, json FROM spans WHERE number BETWEEN ?1 AND ?2";
-    let mut select = txn.sql(sql)?;
-    let mut rows = select.query(run)?;
-    while let Some(row) = rows.next()? {
-        text.clear();
-        collect(row.get_ref(1)?.as_str().unwrap_or_default(), text);
-        // It may have ended twice.
-        txn.sql("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?
-            .execute((row.get::<_, i64>(0)?, &*text))?;
+    let (mut from, to) = run;
+    // A span that cannot be read has no words; those behind it have.
+    while !index_readable(txn, &mut from, to, text)? && from < to {
+        from += 1;
     }
     Ok(())
 }
 
+/// Moves `from` behind the last span that could be read; `false` if that was not the end.
+fn index_readable(txn: &Txn<'_>, from: &mut i64, to: i64, text: &mut String) -> Outcome<bool> {
+    let sql = "SELECT number, json FROM spans WHERE number BETWEEN ?1 AND ?2";
+    let mut select = txn.sql(sql)?;
+    let mut rows = select.query((*from, to))?;
+    loop {
+        let Some(row) = walk::whole(rows.next().map_err(Into::into))? else { return Ok(false) };
+        let Some(row) = row else { return Ok(true) };
+        let number: i64 = row.get(0)?;
+        text.clear();
+        collect(row.get_ref(1)?.as_str().unwrap_or_default(), text);
+        // It may have ended twice.
+        txn.sql("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?
+            .execute((number, &*text))?;
+        *from = number + 1;
+    }
+}
+
 /// Whether all spans are in the index.
-pub(super) fn is_complete(connection: &rusqlite::Connection) -> Outcome<bool> {
+pub(super) fn is_complete(connection: &Connection) -> Outcome<bool> {
     let sql = "SELECT 1 FROM fresh LIMIT 1";
     let found = connection.prepare_cached(sql)?.query_row([], |_| Ok(())).optional()?;
     Ok(found.is_none())

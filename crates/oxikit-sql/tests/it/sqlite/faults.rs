@@ -95,7 +95,7 @@ fn what_is_no_store_of_this_version_is_not_opened() {
     std::fs::write(file(&folder), "this is no database, but a text of some length".repeat(20))
         .unwrap();
     let error = SqliteStore::open(file(&folder)).unwrap_err();
-    assert!(matches!(error, OpenError::Sqlite(_)), "{error:?}");
+    assert!(matches!(error, OpenError::NotADatabase), "{error:?}");
     std::fs::remove_file(file(&folder)).unwrap();
     drop(open(&folder));
     change_version(&folder, 99);

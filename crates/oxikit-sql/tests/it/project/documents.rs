@@ -1,12 +1,12 @@
-//! Documents beside the traces.
+//! Documents and their versions.
 
 use oxikit_core::ports::StoreError;
-use oxikit_sql::TraceError;
+use oxikit_sql::ProjectError;
 
 use super::{folder, open};
 
 #[tokio::test]
-async fn documents_have_versions_and_outlive_the_traces() {
+async fn documents_have_versions() {
     let folder = folder();
     let store = open(&folder);
     let put = async |kind: &str, id: &str, json: &str, expected| {
@@ -18,10 +18,12 @@ async fn documents_have_versions_and_outlive_the_traces() {
     assert_eq!(put("dataset", "a", "[1,2]", Some(1)).await.unwrap(), 2);
     for (id, expected) in [("a", 1), ("a", 0), ("c", 1)] {
         let refused = put("dataset", id, "[]", Some(expected)).await;
-        assert!(matches!(refused, Err(TraceError::Store(StoreError::Conflict(_)))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(ProjectError::Store(StoreError::Conflict(_)))),
+            "{refused:?}"
+        );
     }
-    store.clear().await.unwrap();
-    let documents = store.documents("dataset").await.unwrap();
+    let documents = store.documents("dataset").await.unwrap().documents;
     let shown: Vec<_> = documents.iter().map(|d| (&*d.id, d.version, &*d.json)).collect();
     assert_eq!(shown, [("a", 2, "[1,2]"), ("b", 1, "[2]")]);
     let document = store.document("dataset", "a").await.unwrap().unwrap();
