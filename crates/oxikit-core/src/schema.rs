@@ -193,21 +193,21 @@ fn has_free_parts(schema: &Value) -> bool {
         Some(schema) => is_any(schema),
         None => false,
     };
-    let is_closed = |members: &Map<String, Value>| {
+    let is_free = |members: &Map<String, Value>| {
         let properties = members.get("properties").and_then(Value::as_object);
         let is_object = match members.get("type") {
             Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
             Some(name) => name == "object",
             None => false,
         };
-        SAY_WHAT.iter().any(|keyword| members.contains_key(*keyword))
-            && members.get("additionalProperties").is_none_or(|more| *more == Value::Bool(false))
-            && !members.contains_key("patternProperties")
-            && !(is_object && properties.is_none())
-            && !properties.is_some_and(|named| named.values().any(is_any))
-            && !["items", "anyOf", "oneOf", "allOf"].iter().any(|it| has_any(members.get(*it)))
+        !SAY_WHAT.iter().any(|keyword| members.contains_key(*keyword))
+            || members.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false))
+            || members.contains_key("patternProperties")
+            || (is_object && properties.is_none())
+            || properties.is_some_and(|named| named.values().any(is_any))
+            || ["items", "anyOf", "oneOf", "allOf"].iter().any(|it| has_any(members.get(*it)))
     };
-    is_any(schema) || !all_schemas(schema, &mut |members| is_closed(members))
+    is_any(schema) || !all_schemas(schema, &mut |members| !is_free(members))
 }
 
 /// Whether serde refuses everything that this derived schema refuses. Keywords
@@ -380,6 +380,45 @@ mod tests {
         ];
         for schema in schemas {
             assert!(schema.is_proven_by_type(), "{}", schema.as_json());
+        }
+    }
+
+    #[test]
+    fn types_with_maps_or_trees_have_free_parts_and_plain_ones_have_none() {
+        #[derive(schemars::JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Plain {
+            id: u128,
+            kind: Option<Kind>,
+            pairs: Vec<(String, f64)>,
+            next: Option<Box<Plain>>,
+        }
+        #[derive(schemars::JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        enum Kind {
+            Small,
+            Named(String),
+            Sized { width: u8 },
+        }
+        #[derive(schemars::JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Deep {
+            /// With a description.
+            inner: Vec<Option<Value>>,
+        }
+        for schema in [Schema::of::<Plain>(), Schema::of::<Vec<String>>(), Schema::of::<bool>()] {
+            assert!(!schema.has_free_parts(), "{schema:?}");
+        }
+        for schema in [
+            Schema::of::<Deep>(),
+            Schema::of::<Vec<Value>>(),
+            Schema::of::<Option<Value>>(),
+            Schema::of::<std::collections::BTreeMap<String, u8>>(),
+            Schema::of::<Vec<Map<String, Value>>>(),
+            Schema::of::<AgentInput>(),
+            Schema::of::<GenerateRequest>(),
+        ] {
+            assert!(schema.has_free_parts(), "{schema:?}");
         }
     }
 

@@ -117,7 +117,7 @@ pub(super) async fn readers_at_or_beyond_the_end_end_at_once(store: Store) {
         let read = in_time("a reader of an ended stream", read_all(&counted, id, position)).await;
         assert_eq!(read, expected, "after {position}");
         assert_eq!(counted.asked(), 1, "one page is enough, after {position}");
-        in_time("waiting", store.wait(&own(), id, position)).await.unwrap();
+        kept("wait", in_time("waiting", store.wait(&own(), id, position)).await);
     }
 }
 
