@@ -268,6 +268,45 @@ async fn a_run_over_http_is_cancelled_and_dropped() {
     soon(manager.runtimes.shutdown()).await;
 }
 
+/// Python's runtime does so.
+#[tokio::test]
+async fn a_cancelled_run_of_which_nothing_more_is_said_is_cancelled() {
+    let cancelled = Arc::new(tokio::sync::Notify::new());
+    let served = Served::new(move |target, _| {
+        if target.starts_with("POST /api/cancelAction") {
+            cancelled.notify_one();
+            return Some(Response::new(Body::from(r#"{"message":"Cancelled"}"#)));
+        }
+        let cancelled = cancelled.clone();
+        let silence = stream::once(async move {
+            cancelled.notified().await;
+            Ok::<_, std::io::Error>(Bytes::new())
+        });
+        let builder = Response::builder().header("x-genkit-trace-id", TRACE);
+        Some(builder.body(Body::from_stream(silence)).unwrap())
+    })
+    .await;
+    let (manager, _root, _) = found(&served).await;
+    let mut run = manager.start(flow("slow", json!(1))).await;
+    assert_eq!(soon(run.trace_id()).await.as_deref(), Some(TRACE));
+    assert_eq!(soon(manager.runtimes.cancel(TRACE, None)).await.unwrap(), "Cancelled");
+    assert_eq!(end(run).await, Err((1, "Action was cancelled".to_owned())));
+}
+
+#[tokio::test]
+async fn lines_of_a_stream_may_be_blank_and_end_with_a_carriage_return() {
+    let served = Served::new(|_, _| {
+        Some(streamed(pieces(&["1\r", "\n\r\n\n", " 2 \n", "\r\n{\"result\":3.0}"]), false))
+    })
+    .await;
+    let (manager, _root, _) = found(&served).await;
+    let mut run = manager.start(flow("count", json!(2)).streaming()).await;
+    assert_eq!(next_chunk(&mut run).await, Some(json!(1)));
+    assert_eq!(next_chunk(&mut run).await, Some(json!(2)));
+    assert_eq!(next_chunk(&mut run).await, None);
+    assert_eq!(end(run).await, Ok(Some(json!(3.0))));
+}
+
 #[tokio::test]
 async fn a_runtime_that_is_not_well_loses_its_runs() {
     let served = Served::new(|_, _| Some(streamed(pieces(&["1\n"]), true))).await;

@@ -36,6 +36,20 @@ async fn a_runtime_is_listed_as_the_official_tools_show_it() {
         .await;
 }
 
+/// Python's runtime writes them so.
+#[tokio::test]
+async fn numbers_of_a_registration_may_be_floats() {
+    let manager = manager(options()).await;
+    let mut runtime = manager.dial().await;
+    let params = json!({"id": "31913", "pid": 31913.0, "reflectionApiSpecVersion": 1.0,
+        "name": null, "genkitVersion": null, "envs": null, "unknown": []});
+    let answer = runtime.request("1", "register", params).await;
+    assert_eq!(answer["error"], Value::Null, "{answer}");
+    until(|| !manager.runtimes.list().is_empty()).await;
+    let listed = manager.runtimes.list()[0].clone();
+    assert_eq!((listed.pid, listed.reflection_api_spec_version), (31913, Some(1)));
+}
+
 #[tokio::test]
 async fn every_request_is_answered_also_a_bad_one() {
     let manager = manager(options()).await;
