@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use futures_util::{SinkExt, StreamExt};
 use tokio::task::JoinSet;
+use tokio_tungstenite::tungstenite::Message;
 
 use super::figures::Figures;
 use super::pinger::{Callee, Pinger};
@@ -18,6 +20,9 @@ use super::{Setting, streamer};
 const SHORT: &str = "limits = { message_ms = 3000, register_ms = 6000 }";
 const LONG: &str = "limits = { register_ms = 36000, no_pong_ms = 60000 }";
 const UNFINISHED: usize = 20;
+/// Callers of a list, and how long it is.
+const LISTS: usize = 4;
+const ENTRIES: usize = 500_000;
 const MEMORY: u64 = 64_000_000;
 
 pub(super) async fn run(setting: &Setting) -> Result<Figures> {
@@ -52,11 +57,50 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     figures.bytes("growth", tools.peak()?.saturating_sub(before), MEMORY);
     figures.all("a socket without a runtime closed 1008", count(&[idle.await??], 1008), 1);
 
+    let before = tools.resident()?;
+    let refused = lists_without_end(&tools).await?;
+    figures.all("lists of 500,000 actions refused", refused, LISTS);
+    figures.bytes("growth", tools.peak()?.saturating_sub(before), MEMORY);
+
     let (calls, p99) = health.p99().await?;
     figures.time(&format!("{calls} × health, p99"), p99, Duration::from_millis(50));
     let (calls, p99) = others.p99().await?;
     figures.time(&format!("{calls} calls of a runtime, p99"), p99, Duration::from_millis(50));
     Ok(figures)
+}
+
+/// A runtime that lists far too many actions, for several callers at once; how many of
+/// them are told so.
+async fn lists_without_end(tools: &Arc<Tools>) -> Result<usize> {
+    let (mut sink, mut stream) =
+        streamer::dial(&tools.doors.reflection_url, "endless").await?.split();
+    let serving = tokio::spawn(async move {
+        let entry = |number| format!(r#""/flow/{number:010}":{{"name":"flow-{number:010}"}}"#);
+        let list: Vec<String> = (0..ENTRIES).map(entry).collect();
+        let list = list.join(",");
+        while let Some(Ok(message)) = stream.next().await {
+            let Message::Text(text) = message else { continue };
+            let asked: serde_json::Value = serde_json::from_str(&text)?;
+            if asked["method"] == "listActions" {
+                let id = &asked["id"];
+                let answer =
+                    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"actions":{{{list}}}}}}}"#);
+                sink.send(Message::text(answer)).await?;
+            }
+        }
+        anyhow::Ok(())
+    });
+    let mut callers = JoinSet::new();
+    for _ in 0..LISTS {
+        let tools = tools.clone();
+        callers.spawn(async move { tools.get("/api/v1/actions?runtime=endless").await });
+    }
+    let mut refused = 0;
+    for answer in callers.join_all().await {
+        refused += usize::from(answer?["status"] == "RESOURCE_EXHAUSTED");
+    }
+    serving.abort();
+    Ok(refused)
 }
 
 /// How each of so many sockets is closed that send this.

@@ -91,7 +91,8 @@ impl DevTools {
         let telemetry = config.telemetry_server.is_none().then_some(exporter);
         match &config.manager {
             Some(manager) => {
-                let manager = v2::Target::parse(manager).map_err(invalid)?;
+                let manager = v2::Target::parse(manager, config.manager_roots.as_deref());
+                let manager = manager.map_err(invalid)?;
                 Ok(Self::register(&config, manager, runs, telemetry))
             }
             None => Self::listen(config, runs, telemetry).await,

@@ -55,6 +55,13 @@ pub struct RpcMessage<'a> {
     pub error: Option<&'a RawValue>,
 }
 
+impl RpcMessage<'_> {
+    /// Whether it asks for nothing and answers nothing.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self, Self { id: None, method: None, result: None, error: None, .. })
+    }
+}
+
 /// A message of a runtime as its manager reads it: in one pass, with everything
 /// that is only passed on left as text.
 ///
@@ -98,6 +105,10 @@ pub struct RunNotice<'a> {
 pub mod rpc_code {
     /// An action, or the reading of parameters, failed.
     pub const FAILED: i32 = -32000;
+    /// This is no JSON.
+    pub const PARSE_ERROR: i32 = -32700;
+    /// This is JSON, but neither a request nor an answer.
+    pub const INVALID_REQUEST: i32 = -32600;
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i32 = -32601;
     /// There is no such action, value type or run.

@@ -16,9 +16,12 @@ pub(super) async fn list(client: &Client, output: &mut Output) -> Result<(), Fai
         output.remark("no runtime is connected; `oxikit doctor` says why");
         return Ok(());
     }
-    let mut rows = vec![["", "ID", "NAME", "VERSION", "SINCE"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["", "ID", "NAME", "VERSION", "ENVS", "SINCE"].map(str::to_owned).to_vec()];
     for runtime in runtimes {
         let text = |member: &str| runtime[member].as_str().unwrap_or("-").to_owned();
+        let envs = runtime["envs"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let envs: Vec<&str> = envs.iter().filter_map(|env| env.as_str()).collect();
+        let envs = if envs.is_empty() { "-".to_owned() } else { envs.join(",") };
         let mark = if runtime["id"] == answer["current"] { "*" } else { "" };
         let state = if runtime["isSilent"] == true { " (does not answer)" } else { "" };
         rows.push(vec![
@@ -26,6 +29,7 @@ pub(super) async fn list(client: &Client, output: &mut Output) -> Result<(), Fai
             text("id"),
             text("name"),
             text("genkitVersion"),
+            envs,
             text("timestamp") + state,
         ]);
     }

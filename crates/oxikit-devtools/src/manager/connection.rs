@@ -11,6 +11,7 @@
 
 mod dispatch;
 mod pulse;
+mod refusals;
 mod registration;
 
 use std::future::{pending, poll_fn};
@@ -33,6 +34,7 @@ use super::runtimes::Process;
 use super::socket::{Batch, Ending, Socket};
 use dispatch::Next;
 use pulse::Pulse;
+use refusals::Allowance;
 
 /// Requests that are written at once.
 const WRITTEN_AT_ONCE: usize = 32;
@@ -60,6 +62,7 @@ pub(crate) struct Connection {
     /// Runs whose readers are not waited for, with their requests.
     behind: Vec<(Arc<Run>, u128)>,
     unreadable: u64,
+    refusals: Allowance,
     refused: u64,
 }
 
@@ -89,6 +92,7 @@ impl Connection {
             full,
             behind,
             unreadable,
+            refusals: Allowance::new(),
             refused,
         }
     }
@@ -150,7 +154,9 @@ impl Connection {
 
     /// Handles what was read, until a chunk has no room.
     async fn handle(&mut self, batch: &mut Batch) {
-        self.unreadable += std::mem::take(&mut batch.unreadable);
+        for _ in 0..std::mem::take(&mut batch.unreadable) {
+            self.refuse_frame(None);
+        }
         while self.full.is_none() {
             let Some(message) = batch.messages.pop_front() else { return };
             match apart(message.len(), || self.dispatch(message)) {
@@ -209,10 +215,7 @@ impl Connection {
                 self.pulse.tell(heard);
                 self.socket.send(Message::Ping(Bytes::new()));
             }
-            Order::Configure(params) => {
-                let text = format!(r#"{{"jsonrpc":"2.0","method":"configure","params":{params}}}"#);
-                self.socket.send(Message::text(text));
-            }
+            Order::Configure(params) => self.push_configuration(&params),
             Order::Close => return Some(ENDING_GONE),
         }
         None

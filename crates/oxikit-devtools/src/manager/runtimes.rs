@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use oxikit_core::StatusCode;
 use oxikit_wire::JsonObject;
-use oxikit_wire::rpc::{ErrorData, RegisterResult};
+use oxikit_wire::rpc::{ConfigureParams, ErrorData, RegisterResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -273,6 +273,11 @@ impl Runtimes {
 
     pub(crate) fn next_connection(&self) -> u64 {
         self.0.connections.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What runtimes are told of their settings.
+    pub(crate) fn configuration(&self) -> ConfigureParams {
+        self.state().configuration()
     }
 
     /// What runtimes are told when they register.

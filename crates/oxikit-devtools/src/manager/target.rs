@@ -95,7 +95,7 @@ impl Target {
     ) -> Result<JsonObject, ErrorData> {
         match self {
             Self::Socket(peer) => {
-                let params = write(&ListValuesParams { kind: kind.to_owned() });
+                let params = written(&ListValuesParams { kind: kind.to_owned() });
                 let text = peer.call("listValues", Some(&params), options.call_time).await?;
                 listing::values(&text, true, options)
             }
@@ -124,7 +124,7 @@ impl Target {
     ) -> Result<String, ErrorData> {
         match self {
             Self::Socket(peer) => {
-                let params = write(&CancelActionParams { trace_id: trace_id.to_owned() });
+                let params = written(&CancelActionParams { trace_id: trace_id.to_owned() });
                 let text = peer.call("cancelAction", Some(&params), options.cancel_time).await?;
                 let result = serde_json::from_slice::<CancelActionResult>(&text);
                 Ok(result.map_or_else(|_| "Action cancelled".to_owned(), |result| result.message))
@@ -138,7 +138,7 @@ impl Target {
         match self {
             Self::Socket(peer) => {
                 if let Some(line) = peer.line() {
-                    line.order(Order::Configure(write(configuration).into()));
+                    line.order(Order::Configure(written(configuration).into()));
                 }
             }
             Self::Http(peer) => peer.notify_later(configuration.clone()),
@@ -146,7 +146,7 @@ impl Target {
     }
 }
 
-fn write(params: &impl Serialize) -> String {
+pub(crate) fn written(params: &impl Serialize) -> String {
     // Plain structs of text cannot fail to be written.
     serde_json::to_string(params).unwrap_or_default()
 }

@@ -26,9 +26,12 @@ pub struct DevConfig {
     /// the port it listens on (V1).
     pub runtime_id: Option<String>,
     /// The socket of a manager to register with (V2), such as
-    /// `ws://localhost:3200`. Without one the application listens for requests
+    /// `ws://localhost:3200`; `wss://` needs the feature `wss`. Without one the application listens for requests
     /// and leaves a file that tells where (V1).
     pub manager: Option<String>,
+    /// Certificates that are trusted for `wss://` beside those of the system: a file
+    /// in PEM.
+    pub manager_roots: Option<PathBuf>,
     /// V1: where to listen.
     pub host: String,
     /// V1: the port; 0 takes a free one. Else the first free one of 3100 to 3200.
@@ -50,6 +53,7 @@ impl Default for DevConfig {
             name: None,
             runtime_id: None,
             manager: None,
+            manager_roots: None,
             host: "127.0.0.1".to_owned(),
             port: None,
             project_root: None,

@@ -18,6 +18,8 @@ mod session;
 mod sparing;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(not(feature = "wss"), path = "v2/no_tls.rs")]
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -28,7 +28,12 @@ impl Connection {
             return self.dispatch_odd(message);
         };
         let Some(method) = parsed.method.as_deref() else {
-            self.answered(&message, &parsed);
+            match parsed {
+                RuntimeMessage { id: None, result: None, error: None, .. } => {
+                    self.refuse_frame(Some(&message));
+                }
+                parsed => self.answered(&message, &parsed),
+            }
             return Next::Go;
         };
         let notice = parsed.params.as_ref();
@@ -55,15 +60,13 @@ impl Connection {
     /// request, and counted if it is nothing.
     fn dispatch_odd(&mut self, message: Utf8Bytes) -> Next {
         let Ok(parsed) = object::<RpcMessage<'_>>(&message) else {
-            self.unreadable += 1;
-            if self.unreadable == 1 {
-                tracing::warn!("a runtime sent what is no message; further ones are counted");
-            }
+            self.refuse_frame(Some(&message));
             return Next::Go;
         };
         match parsed.method.as_deref() {
             Some("register") => return Next::Register(message),
             Some(method) => self.refuse_method(parsed.id, method),
+            // An answer, of whatever form.
             None => {}
         }
         Next::Go

@@ -8,9 +8,12 @@ use super::Connection;
 use crate::manager::failure::refusal;
 use crate::manager::incoming::{echoed, object};
 use crate::manager::runtimes::{Claim, Process};
+use crate::manager::target::written;
 
 /// No registration is longer: everybody is shown what it says.
 const MAX_REGISTRATION: usize = 16 << 10;
+/// The languages whose runtimes read their settings from the answer to `register`.
+const READ_THE_ANSWER: [&str; 2] = ["nodejs/", "rust/"];
 /// What one connection may do wrong before the log says no more of it.
 const MAX_REFUSALS_LOGGED: u64 = 3;
 
@@ -33,8 +36,31 @@ impl Connection {
                 tracing::warn!(%reason, "a runtime could not register");
             }
         }
+        let is_good = answer.is_ok();
         let answer = answer.map_err(|reason| refusal(rpc_code::INVALID_PARAMS, reason));
         self.reply(parsed.id, answer);
+        if is_good {
+            self.configure(object::<RegisterParams>(params).ok());
+        }
+    }
+
+    /// The protocol's document answers `register` with nothing and pushes the settings
+    /// by `configure`; official managers put them into the answer. Runtimes that are
+    /// known to read them there need no push.
+    fn configure(&mut self, runtime: Option<RegisterParams>) {
+        let version = runtime.and_then(|params| params.genkit_version).unwrap_or_default();
+        if READ_THE_ANSWER.iter().any(|language| version.starts_with(language)) {
+            return;
+        }
+        let configuration = self.runtimes.configuration();
+        if configuration.telemetry_server_url.is_some() {
+            self.push_configuration(&written(&configuration));
+        }
+    }
+
+    pub(super) fn push_configuration(&mut self, params: &str) {
+        let text = format!(r#"{{"jsonrpc":"2.0","method":"configure","params":{params}}}"#);
+        self.socket.send(Message::text(text));
     }
 
     /// Gives the connection its id, unless its owner is alive. An error says why

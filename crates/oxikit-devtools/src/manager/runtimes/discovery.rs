@@ -104,6 +104,7 @@ impl Runtimes {
             reflection_server_url: origin_of(&file.reflection_server_url),
             timestamp: file.timestamp.clone(),
             project_name: self.options().project_name.clone(),
+            envs: None,
             is_silent: false,
         };
         tracing::info!(runtime_id = %file.id, pid = file.pid, "runtime found");

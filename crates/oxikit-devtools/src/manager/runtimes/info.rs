@@ -28,6 +28,10 @@ pub struct RuntimeInfo {
     /// The folder of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_name: Option<String>,
+    /// The environments it is configured for, as it says; none of one that is found by
+    /// its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub envs: Option<Vec<String>>,
     /// It was asked and says nothing: it is frozen, or busy with itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_silent: bool,

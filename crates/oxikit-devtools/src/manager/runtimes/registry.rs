@@ -169,6 +169,7 @@ impl Runtimes {
             reflection_server_url: self.options().socket_url.clone(),
             timestamp: timestamp::now(),
             project_name: self.options().project_name.clone(),
+            envs: params.envs.clone(),
             is_silent: false,
         }
     }

@@ -1,5 +1,6 @@
 //! A manager on a free port, and runtimes that do what a test says.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub(crate) struct Manager {
 /// A runtime that says what it is told to.
 pub(crate) struct Scripted {
     pub(crate) socket: WebSocketStream<TcpStream>,
+    /// What `configure` has said, which may come at any time.
+    configured: VecDeque<Value>,
 }
 
 /// A request of the manager.
@@ -81,7 +84,7 @@ impl Manager {
         let stream = TcpStream::connect(self.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let (socket, _) = soon(client_async(self.url(), stream)).await.unwrap();
-        Scripted { socket }
+        Scripted::new(socket)
     }
 
     /// A runtime with this id, whose process is its number.
@@ -89,6 +92,7 @@ impl Manager {
         let mut runtime = self.dial().await;
         let answer = runtime.register(id, 4242).await;
         assert_eq!(answer["error"], Value::Null, "{answer}");
+        assert!(runtime.configured().await["telemetryServerUrl"].is_string());
         runtime
     }
 
@@ -108,6 +112,23 @@ impl Manager {
 }
 
 impl Scripted {
+    pub(crate) fn new(socket: WebSocketStream<TcpStream>) -> Self {
+        Self { socket, configured: VecDeque::new() }
+    }
+
+    /// What the next `configure` says.
+    pub(crate) async fn configured(&mut self) -> Value {
+        loop {
+            if let Some(params) = self.configured.pop_front() {
+                return params;
+            }
+            let message = self.read().await;
+            assert_eq!(message["method"], "configure", "{message}");
+            assert_eq!(message.get("id"), None);
+            self.configured.push_back(message["params"].clone());
+        }
+    }
+
     pub(crate) async fn send(&mut self, message: Value) {
         self.send_text(message.to_string()).await;
     }
@@ -116,12 +137,24 @@ impl Scripted {
         soon(self.socket.send(Message::text(text.into()))).await.unwrap();
     }
 
-    /// The next message; pings are answered meanwhile.
+    /// The next message but for `configure`; pings are answered meanwhile.
     pub(crate) async fn next(&mut self) -> Value {
-        match soon(self.socket.next()).await.expect("the manager has closed").unwrap() {
-            Message::Text(text) => serde_json::from_str(&text).unwrap(),
-            Message::Ping(_) | Message::Pong(_) => Box::pin(self.next()).await,
-            other => panic!("{other:?}"),
+        loop {
+            let message = self.read().await;
+            if message["method"] != "configure" {
+                return message;
+            }
+            self.configured.push_back(message["params"].clone());
+        }
+    }
+
+    async fn read(&mut self) -> Value {
+        loop {
+            match soon(self.socket.next()).await.expect("the manager has closed").unwrap() {
+                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                Message::Ping(_) | Message::Pong(_) => {}
+                other => panic!("{other:?}"),
+            }
         }
     }
 
@@ -154,9 +187,15 @@ impl Scripted {
     /// Asks the manager something; its answer.
     pub(crate) async fn request(&mut self, id: &str, method: &str, params: Value) -> Value {
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
-        let answer = self.next().await;
-        assert_eq!(answer["id"], id, "{answer}");
-        answer
+        loop {
+            let answer = self.next().await;
+            // What was no message is answered too, without an id.
+            if answer["id"].is_null() && answer["error"].is_object() {
+                continue;
+            }
+            assert_eq!(answer["id"], id, "{answer}");
+            return answer;
+        }
     }
 
     pub(crate) async fn state(&mut self, asked: &Asked, trace_id: &str) {

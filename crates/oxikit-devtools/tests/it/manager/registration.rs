@@ -28,7 +28,7 @@ async fn a_runtime_is_listed_as_the_official_tools_show_it() {
         listed,
         json!([{"id": "4242", "pid": 77, "name": "app", "genkitVersion": "test/1",
             "reflectionApiSpecVersion": 1, "reflectionServerUrl": "ws://localhost:3200",
-            "timestamp": timestamp, "projectName": "shop"}])
+            "timestamp": timestamp, "projectName": "shop", "envs": ["dev"]}])
     );
     drop(runtime);
     until(|| manager.runtimes.list().is_empty()).await;
@@ -201,13 +201,71 @@ async fn a_new_telemetry_url_is_told_to_all() {
     let (mut a, mut b) = (manager.runtime("a").await, manager.runtime("b").await);
     manager.runtimes.set_telemetry_url(Some("http://127.0.0.1:1/t/x".to_owned()));
     for runtime in [&mut a, &mut b] {
-        let told = runtime.asked("configure").await;
-        assert_eq!(told.params, json!({"telemetryServerUrl": "http://127.0.0.1:1/t/x"}));
-        assert_eq!(told.id, Value::Null);
+        let changed = json!({"telemetryServerUrl": "http://127.0.0.1:1/t/x"});
+        assert_eq!(runtime.configured().await, changed);
     }
     let mut c = manager.dial().await;
     let answer = c.register("c", 1).await;
     assert_eq!(answer["result"]["telemetryServerUrl"], "http://127.0.0.1:1/t/x");
+    // For those who read the protocol's document, which has nothing in the answer.
+    let pushed = json!({"telemetryServerUrl": "http://127.0.0.1:1/t/x"});
+    assert_eq!(c.configured().await, pushed);
+}
+
+#[tokio::test]
+async fn who_reads_its_settings_in_the_answer_is_not_told_again() {
+    let manager = manager(options()).await;
+    for version in ["nodejs/1.42.0", "rust/0.1.0"] {
+        let mut runtime = manager.dial().await;
+        let params = json!({"id": version, "pid": 1, "genkitVersion": version});
+        runtime.request("1", "register", params).await;
+        manager.runtimes.set_telemetry_url(Some(format!("http://127.0.0.1:1/t/{version}")));
+        let changed = json!({"telemetryServerUrl": format!("http://127.0.0.1:1/t/{version}")});
+        assert_eq!(runtime.configured().await, changed, "the first is that of the change");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_answered_so_but_not_in_masses() {
+    let manager = manager(options()).await;
+    for (frame, code) in [
+        ("garbage", -32700),
+        ("", -32700),
+        ("{", -32700),
+        ("null", -32600),
+        ("[1,2]", -32600),
+        ("{}", -32600),
+        (r#"{"jsonrpc":"2.0"}"#, -32600),
+        (r#"{"method":7,"id":"x"}"#, -32600),
+    ] {
+        let mut runtime = manager.runtime("a").await;
+        runtime.send_text(frame).await;
+        let answer = runtime.next().await;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(code)));
+        // Answers are never answered, whatever they answer.
+        for answer in [
+            r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#,
+            r#"{"jsonrpc":"2.0","result":{},"id":"nothing"}"#,
+            r#"{"jsonrpc":"2.0","error":7}"#,
+            r#"{"id":"w"}"#,
+        ] {
+            runtime.send_text(answer).await;
+        }
+        assert_eq!(runtime.request("q", "unknown", Value::Null).await["error"]["code"], -32601);
+        drop(runtime);
+        until(|| manager.runtimes.list().is_empty()).await;
+    }
+    let mut runtime = manager.runtime("b").await;
+    for _ in 0..10_000 {
+        runtime.send_text("garbage").await;
+    }
+    runtime.send(json!({"id": "q", "method": "unknown"})).await;
+    let (mut answers, began) = (0, std::time::Instant::now());
+    while runtime.next().await["id"] != "q" {
+        answers += 1;
+    }
+    let seconds = began.elapsed().as_secs() + 30;
+    assert!((1..=10 * seconds).contains(&answers), "{answers} answers");
 }
 
 #[tokio::test]

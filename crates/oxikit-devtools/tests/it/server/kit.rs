@@ -73,7 +73,7 @@ impl Kit {
         let address = url.trim_start_matches("ws://").split('/').next().unwrap();
         let stream = TcpStream::connect(address).await.unwrap();
         let (socket, _) = soon(client_async(&url, stream)).await.unwrap();
-        Scripted { socket }
+        Scripted::new(socket)
     }
 
     /// A runtime that has registered.
@@ -81,6 +81,7 @@ impl Kit {
         let mut runtime = self.dial().await;
         let answer = runtime.register(id, std::process::id()).await;
         assert_eq!(answer["error"], Value::Null, "{answer}");
+        assert_eq!(runtime.configured().await["telemetryServerUrl"], self.server.urls().telemetry);
         runtime
     }
 }

@@ -75,7 +75,8 @@ async fn runtimes_are_described_as_the_official_tools_do() {
             "reflectionApiSpecVersion",
             "reflectionServerUrl",
             "timestamp",
-            "projectName"
+            "projectName",
+            "envs"
         ]
     );
     let (_, active) = kit.get("/api/getActiveRuntimes").await;

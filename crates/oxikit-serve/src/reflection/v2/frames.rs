@@ -101,6 +101,15 @@ pub(super) fn error(id: &RequestId, error: &RpcError) -> Frame {
     text.push(r#","id":"#).push(id.as_json()).push("}").finish(true)
 }
 
+/// The answer to a frame that is no message, and so has no id.
+pub(super) fn refusal(error: &RpcError) -> Frame {
+    let mut text = Writer::new();
+    text.push(r#"{"jsonrpc":"2.0","error":"#);
+    // Nothing in it can fail to be written.
+    _ = text.json(error);
+    text.push(r#","id":null}"#).finish(false)
+}
+
 struct Writer(Vec<u8>);
 
 impl Writer {

@@ -27,6 +27,9 @@ use crate::reflection::{failure, identity};
 /// Runs of one connection at the same time; lists have as many places of their own.
 const MAX_IN_FLIGHT: usize = 256;
 
+/// What is no message is answered once in this time.
+pub(super) const REFUSE: Duration = Duration::from_millis(100);
+
 /// Takes the messages of one connection.
 pub(super) struct Requests {
     session: Arc<Session>,
@@ -40,6 +43,7 @@ pub(super) struct Requests {
     /// Whether this manager has asked for something.
     has_asked: bool,
     ignored: Sparing,
+    refused: Sparing,
 }
 
 /// A request, with what it was read from.
@@ -63,6 +67,7 @@ impl Requests {
             is_introduced: false,
             has_asked: false,
             ignored: Sparing::new(Duration::from_secs(1)),
+            refused: Sparing::new(REFUSE),
         }
     }
 
@@ -74,9 +79,12 @@ impl Requests {
             Some(b'{') => serde_json::from_slice::<RpcMessage<'_>>(text).ok(),
             _ => None,
         };
-        let Some(message) = message else { return self.ignore("no single JSON-RPC message") };
+        let Some(message) = message else { return self.refuse_frame(text).await };
         let id = message.id.and_then(|id| RequestId::new(id.get()));
         match (message.method.as_deref(), id) {
+            // An id of another kind cannot be sent back.
+            (Some(_), None) if message.id.is_some() => self.refuse_frame(text).await,
+            (None, _) if message.is_nothing() => self.refuse_frame(text).await,
             (Some(method), Some(id)) => {
                 if !self.is_introduced {
                     self.introduce(None);
@@ -265,6 +273,23 @@ impl Requests {
         let frame = answer.unwrap_or_else(|error| frames::error(&request.id, &error));
         // Unread if another manager has come meanwhile.
         _ = self.session.outbox.send(request.epoch, Lane::Quick, &mut vec![frame]).await;
+    }
+
+    /// Answers a frame that is no message, now and then: who sends many is not sent as
+    /// many. An answer is never answered, or two peers could go on for ever.
+    async fn refuse_frame(&mut self, text: &Bytes) {
+        if self.refused.count().is_none() {
+            return;
+        }
+        let (code, message) = match serde_json::from_slice::<&RawValue>(text) {
+            Ok(_) => {
+                (rpc_code::INVALID_REQUEST, "Invalid Request: send one JSON-RPC message a frame")
+            }
+            Err(_) => (rpc_code::PARSE_ERROR, "Parse error: a frame must be JSON"),
+        };
+        let error = failure::refusal(code, &Status::invalid_argument(message));
+        let outbox = &self.session.outbox;
+        _ = outbox.send(outbox.epoch(), Lane::Quick, &mut vec![frames::refusal(&error)]).await;
     }
 
     fn ignore(&mut self, what: &'static str) {

@@ -6,3 +6,5 @@ mod limits;
 mod network;
 mod reconnect;
 mod runs;
+#[cfg(feature = "wss")]
+mod secured;

@@ -9,6 +9,7 @@ use oxikit_wire::ActionDescriptor;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::protocol::Message;
 
+use super::super::requests::REFUSE;
 use super::kit::{App, Manager};
 
 /// Sends a message and asks for something else: answers what came before that.
@@ -32,27 +33,54 @@ async fn reply_to(manager: &mut Manager, message: &str) -> Vec<Value> {
 async fn what_means_nothing_is_passed_over() {
     let (app, mut manager) = App::registered().await;
     for message in [
-        "hello",
-        "",
-        "null",
-        "[]",
-        r#"[{"jsonrpc":"2.0","method":"listValues","params":{"type":"defaultModel"},"id":"bb"}]"#,
-        r#"["x","listActions"]"#,
         r#"{"jsonrpc":"2.0","method":"nope","params":{}}"#,
         r#"{"jsonrpc":"2.0","id":"zz","result":1}"#,
         r#"{"jsonrpc":"2.0","method":"runAction","params":{"key":"/flow/greet","input":{"name":"n"}}}"#,
         r#"{"jsonrpc":"2.0","method":"runAction","params":{"key":"/flow/greet"},"id":null}"#,
-        r#"{"jsonrpc":"2.0","method":"listActions","id":{"a":1}}"#,
         r#"{"method":"sendInputStreamChunk","params":{"requestId":"zzz","chunk":1}}"#,
         r#"{"method":"sendInputStreamChunk","params":{"requestId":"zzz","chunk":1},"id":"u"}"#,
         r#"{"method":"sendInputStreamChunk"}"#,
         r#"{"method":"endInputStream","params":{"requestId":"zzz"}}"#,
         r#"{"method":"configure","params":{},"id":"v"}"#,
         r#"{"method":"configure","params":null}"#,
-        r#"{"method":5,"id":"w"}"#,
+        // Answers to nothing, also those that we would send ourselves.
+        r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}"#,
+        r#"{"id":"w"}"#,
     ] {
         assert_eq!(reply_to(&mut manager, message).await, [] as [Value; 0], "{message}");
     }
+    app.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_message_is_answered_so_but_not_in_masses() {
+    let (app, mut manager) = App::registered().await;
+    for (message, code) in [
+        ("hello", -32700),
+        ("", -32700),
+        ("{", -32700),
+        (r#"{"jsonrpc":"2.0","method":"listActions","id":"1"#, -32700),
+        ("null", -32600),
+        ("[]", -32600),
+        ("{}", -32600),
+        (r#"[{"jsonrpc":"2.0","method":"listValues","params":{"type":"x"},"id":"bb"}]"#, -32600),
+        (r#"["x","listActions"]"#, -32600),
+        (r#"{"jsonrpc":"2.0","method":"listActions","id":{"a":1}}"#, -32600),
+        (r#"{"method":5,"id":"w"}"#, -32600),
+    ] {
+        tokio::time::sleep(REFUSE).await;
+        let heard = reply_to(&mut manager, message).await;
+        let [answer] = &heard[..] else { panic!("{message}: {heard:?}") };
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(code)));
+        assert!(answer["error"]["data"]["message"].is_string(), "{answer}");
+    }
+    tokio::time::sleep(REFUSE).await;
+    for _ in 0..1000 {
+        manager.send_text("garbage").await;
+    }
+    assert_eq!(manager.recv().await["error"]["code"], -32700);
+    manager.hears_nothing_for(Duration::from_secs(5)).await;
     app.end().await;
 }
 

@@ -140,6 +140,8 @@ async fn a_cancel_gets_through_a_flood() {
         manager.feed(json!({"garbage": n})).await;
     }
     manager.ask("2", "cancelAction", json!({"traceId": trace})).await;
+    // One answer for all of it.
+    assert_eq!(manager.recv().await["error"]["code"], -32600);
     assert_eq!(manager.recv().await["id"], "2");
     assert_eq!(manager.recv().await["error"]["data"]["code"], 1);
     app.end().await;
@@ -154,6 +156,8 @@ async fn garbage_costs_nobody_anything() {
         manager.feed_message(Message::text(garbage)).await;
     }
     manager.run("1", "/flow/greet", json!({"name": "n"})).await;
+    // One answer for all of it.
+    assert_eq!(manager.recv().await["error"]["code"], -32700);
     manager.state_of("1").await;
     assert_eq!(manager.recv().await["result"]["result"], json!({"text": "Hi n"}));
     app.end().await;
