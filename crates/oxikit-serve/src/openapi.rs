@@ -87,10 +87,14 @@ impl Api<'_> {
         let chunk = schemas.add(&format!("{path}.chunk"), descriptor.stream_schema.as_ref());
         let mut members = json!({ "data": input });
         if descriptor.init_schema.is_some() {
-            members["init"] = schemas.add(&format!("{path}.init"), descriptor.init_schema.as_ref());
+            let init = schemas.add(&format!("{path}.init"), descriptor.init_schema.as_ref());
+            members["init"] = json!({ "anyOf": [init, { "type": "null" }] });
         }
         let mut wrapper = json!({ "type": "object", "properties": members });
-        if descriptor.input_schema.as_ref().is_some_and(|schema| !takes_null(schema)) {
+        // What has an init can begin without an input.
+        let needs_data = descriptor.init_schema.is_none()
+            && descriptor.input_schema.as_ref().is_some_and(|schema| !takes_null(schema));
+        if needs_data {
             wrapper["required"] = json!(["data"]);
         }
         let mut operation = json!({
@@ -102,7 +106,7 @@ impl Api<'_> {
                 "description": "`true` streams the run, as `Accept: text/event-stream` does.",
             }],
             "requestBody": {
-                "required": true,
+                "required": needs_data,
                 "content": { "application/json": { "schema": wrapper } },
             },
             "responses": failures::of(true),
@@ -144,11 +148,9 @@ fn run_headers() -> Value {
 /// What a stream that is kept is read again by.
 fn describe_durable(operation: &mut Value) {
     let id = "The stream, to be read again.";
-    let position = "How many blocks of the stream are known already.";
-    let text = json!({ "type": "string" });
-    let number = json!({ "type": "integer", "minimum": 0 });
-    let ours = [(STREAM_ID, id, text), (POSITION, position, number)];
-    for (name, about, schema) in ours {
+    let position = "How many blocks of the stream are known already; what is no number is 0.";
+    let schema = json!({ "type": "string" });
+    for (name, about) in [(STREAM_ID, id), (POSITION, position)] {
         let header = json!({ "description": about, "schema": schema });
         operation["responses"]["200"]["headers"][name.as_str()] = header;
         let parameter = json!({

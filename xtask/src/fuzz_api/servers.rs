@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -38,14 +39,14 @@ pub(super) struct Server {
     pub(super) token: Option<String>,
     /// Where its description is.
     pub(super) document: &'static str,
+    /// Its folder, which goes with it.
+    folder: Option<PathBuf>,
 }
 
 /// The real binary, with its demo, in a folder of its own.
 fn start_tools(places: &Places) -> Result<Server> {
-    let folder = places.scratch.join("project");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
+    // Not below the target folder: the tools would take this repository for the project.
+    let folder = std::env::temp_dir().join(format!("oxikit-fuzz-{}", std::process::id()));
     fs::create_dir_all(folder.join(".genkit"))?;
     let log = File::create(places.scratch.join("tools-server.log"))?;
     let mut command = Command::new(places.bins.join("oxikit"));
@@ -54,7 +55,8 @@ fn start_tools(places: &Places) -> Result<Server> {
     command.current_dir(&folder).stdout(log.try_clone()?).stderr(log);
     let child = spawn(&mut command)?;
     let document = "/api/v1/openapi.json";
-    let mut server = Server { child, url: String::new(), token: None, document };
+    let kept = Some(folder.clone());
+    let mut server = Server { child, url: String::new(), token: None, document, folder: kept };
     let file = folder.join(".oxikit/manager.json");
     let began = Instant::now();
     loop {
@@ -102,7 +104,8 @@ fn start_app(places: &Places) -> Result<Server> {
     let mut child = spawn(&mut command)?;
     let stdout = child.stdout.take().context("stdout is piped")?;
     let (url, document) = (String::new(), "/openapi.json");
-    let mut server = Server { child, url, token: Some(APP_KEY.to_owned()), document };
+    let token = Some(APP_KEY.to_owned());
+    let mut server = Server { child, url, token, document, folder: None };
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line)?;
     let url = line.trim().strip_prefix("listening on ");
@@ -128,6 +131,9 @@ impl Drop for Server {
                 _ = self.child.kill();
             }
             std::thread::sleep(Duration::from_millis(10));
+        }
+        if let Some(folder) = &self.folder {
+            _ = fs::remove_dir_all(folder);
         }
     }
 }
