@@ -1,5 +1,6 @@
 //! `oxikit action`: actions of any kind.
 
+use oxikit_core::check_exact;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -121,8 +122,8 @@ fn show_outcome(outcome: &Outcome, is_streamed: bool, output: &mut Output) -> Re
 fn show_result(result: &RawValue, output: &mut Output) -> Result<(), Failure> {
     match serde_json::from_str::<Value>(result.get()) {
         Ok(Value::String(text)) => output.line(Text::new().lines(text)),
-        Ok(value) => output.pretty(&value),
-        // Numbers of any size are JSON, but no values of ours.
-        Err(_) => output.line(Text::new().lines(json_lines(result.get()))),
+        Ok(value) if check_exact(result.get().as_bytes()).is_ok() => output.pretty(&value),
+        // A number of any size and a member that is there twice are shown as they came.
+        _ => output.line(Text::new().lines(json_lines(result.get()))),
     }
 }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::query::{Query, given};
 use super::reply::{Answer, Failure, json as answer};
-use super::request::{Path, RuntimeQuery, object};
+use super::request::{Path, RuntimeQuery, exact_object};
 use super::shared::Shared;
 use crate::manager::{RunHandle, RunOutcome, RunSpec, apart};
 pub(crate) use sessions::{
@@ -50,10 +50,8 @@ pub(crate) async fn list(
     Query(RuntimeQuery { runtime }): Query<RuntimeQuery>,
 ) -> Answer {
     let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
-    let agents = list
-        .read_all(AGENTS)?
-        .into_iter()
-        .map(|(_, action)| (action.name.clone(), summary(action)));
+    let agents = list.read_all(AGENTS)?.into_values();
+    let agents = agents.map(|action| (action.name.clone(), summary(action)));
     answer(&AgentList { agents: agents.collect() })
 }
 
@@ -96,7 +94,7 @@ impl Agent {
     /// whose context it has.
     async fn find(shared: Arc<Shared>, name: &str, asked: AgentQuery) -> Result<Self, Failure> {
         let AgentQuery { runtime, context } = asked;
-        let context = given(context).map(|text| object(text.as_bytes())).transpose()?;
+        let context = given(context).map(|text| exact_object(text.as_bytes())).transpose()?;
         let list = shared.runtimes.list_actions(runtime.as_deref()).await?;
         let action = list.read(&format!("{AGENTS}{name}"))?;
         let missing = || Status::not_found(format!("there is no agent `{name}`"));

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::Uri;
 use axum::http::request::Parts;
 use bytes::Bytes;
-use oxikit_core::Status;
+use oxikit_core::{Status, check_exact};
 use oxikit_serve::Limits;
 use oxikit_serve::inside::read_body;
 use schemars::JsonSchema;
@@ -89,6 +89,14 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Status
     }
     serde_json::from_slice(text)
         .map_err(|error| Status::invalid_argument(format!("the JSON cannot be read: {error}")))
+}
+
+/// The same for what is kept: text that readers could understand differently, such as a
+/// member that is there twice, is refused.
+pub(crate) fn exact_object<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Status> {
+    let read = object(text)?;
+    check_exact(text)?;
+    Ok(read)
 }
 
 /// A parameter of the query.

@@ -7,7 +7,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use super::own_processes::OwnProcess;
+use crate::untrusted_file::{MAX_SMALL, read_text};
 
+/// Maximum number of bytes of the list of sockets that is read: some 100,000 of them.
+const MAX_TABLE: u64 = 16 << 20;
 /// A chain of parents is not longer than this.
 const MAX_GENERATIONS: usize = 32;
 
@@ -15,7 +18,8 @@ const MAX_GENERATIONS: usize = 32;
 /// process must hold the socket, which must belong to our own user.
 pub(super) fn is_one_of(known: &[OwnProcess], peer: SocketAddr, local: SocketAddr) -> bool {
     let Some(user) = own_user() else { return false };
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+    let tables = tables.map(|table| read_text(Path::new(table), MAX_TABLE));
     let tables = tables.iter().flatten();
     let Some(socket) = tables.flat_map(|table| table.lines()).find_map(|line| {
         let entry = Entry::read(line)?;
@@ -96,7 +100,7 @@ impl Process {
     /// `pid (name) state parent group …`, where the name may hold anything.
     fn read(folder: &Path) -> Option<Self> {
         let id = folder.file_name()?.to_str()?.parse().ok()?;
-        let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+        let stat = read_text(&folder.join("stat"), MAX_SMALL).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let (parent, group) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
         Some(Self { id, parent, group })

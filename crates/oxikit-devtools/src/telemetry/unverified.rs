@@ -1,5 +1,6 @@
 //! What comes without a token: marked, and never in the place of what came with one.
 
+use oxikit_core::check_exact;
 use oxikit_sql::TraceStore;
 use oxikit_wire::trace::{LogRecord, SpanData};
 use serde::Deserialize;
@@ -26,6 +27,7 @@ struct Marks {
 pub(super) async fn mark_post(store: &TraceStore, json: &str) -> Result<String, Refused> {
     let no_trace = |error| Refused::invalid(format!("it is not a trace: {error}"));
     let mut post: Value = serde_json::from_str(json).map_err(no_trace)?;
+    check_exact(json.as_bytes()).map_err(|status| Refused::invalid(status.message()))?;
     let trace_id = post["traceId"].as_str().unwrap_or_default().to_owned();
     let mut verified = Vec::new();
     for (id, span) in post.get_mut("spans").and_then(Value::as_object_mut).into_iter().flatten() {

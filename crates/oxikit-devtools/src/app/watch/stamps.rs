@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::untrusted_file;
+
 /// How a database of SQLite begins, whatever its name.
 const SQLITE_HEAD: &[u8; 16] = b"SQLite format 3\0";
 /// A file that changes this many times in a row, each time within [`FEEDBACK_TIME`] of
@@ -70,10 +72,9 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 fn is_database(path: &Path) -> bool {
-    let is_file = fs::metadata(path).is_ok_and(|file| file.is_file());
     let mut head = [0; SQLITE_HEAD.len()];
-    let read = |head: &mut [u8]| fs::File::open(path)?.read_exact(head);
-    is_file && read(&mut head).is_ok() && head == *SQLITE_HEAD
+    let read = |head: &mut [u8]| untrusted_file::open(path)?.0.read_exact(head);
+    read(&mut head).is_ok() && head == *SQLITE_HEAD
 }
 
 #[cfg(test)]
@@ -88,7 +89,7 @@ mod tests {
         assert!(!stamps.changed(&path), "it was not there and is not there");
         fs::write(&path, "one").unwrap();
         assert!(stamps.changed(&path));
-        fs::read(&path).unwrap();
+        untrusted_file::read_text(&path, 100).unwrap();
         assert!(!stamps.changed(&path), "it was read");
         fs::write(&path, "longer").unwrap();
         assert!(stamps.changed(&path));

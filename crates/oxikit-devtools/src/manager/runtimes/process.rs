@@ -79,7 +79,7 @@ struct Usage {
 }
 
 fn usage(pid: u32) -> Option<Usage> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = read_text(Path::new(&format!("/proc/{pid}/stat")), MAX_SMALL).ok()?;
     // The name may hold anything.
     let (_, rest) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::evaluation::{DatasetChange, DatasetInfo, Datasets, Listed, NewDataset, Sample};
 use crate::server::reply::{Answer, Done, json as answer};
-use crate::server::request::{JsonText, Path, object};
+use crate::server::request::{JsonText, Path, exact_object};
 use crate::server::shared::Shared;
 
 /// The data sets of the project.
@@ -39,7 +39,7 @@ pub(crate) async fn list(State(shared): State<Arc<Shared>>) -> Answer {
 
 /// `POST /api/v1/datasets`.
 pub(crate) async fn create(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
-    let new: NewDataset = object(&body)?;
+    let new: NewDataset = exact_object(&body)?;
     answer(&Datasets::new(&shared.project).create(new).await?)
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn update(
     Path(id): Path<String>,
     JsonText(body): JsonText,
 ) -> Answer {
-    let change: DatasetChange = object(&body)?;
+    let change: DatasetChange = exact_object(&body)?;
     answer(&Datasets::new(&shared.project).update(&id, change).await?)
 }
 

@@ -20,7 +20,7 @@ use crate::evaluation::{
 };
 use crate::server::query::Query;
 use crate::server::reply::{Answer, Done, json as answer};
-use crate::server::request::{JsonText, Nothing, Path, object};
+use crate::server::request::{JsonText, Nothing, Path, exact_object};
 use crate::server::shapes::Failed;
 use crate::server::shared::Shared;
 
@@ -78,7 +78,7 @@ pub(crate) enum EvaluationEvent {
 
 /// `POST /api/v1/evaluations`: its key, when it is made.
 pub(crate) async fn run(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
-    let request: RunRequest = object(&body)?;
+    let request: RunRequest = exact_object(&body)?;
     answer(
         &Evaluations::new(&shared.traces, &shared.project, &shared.runtimes)
             .run(request, None)
@@ -89,7 +89,7 @@ pub(crate) async fn run(State(shared): State<Arc<Shared>>, JsonText(body): JsonT
 /// `POST /api/v1/evaluations/stream`: what happens, as events, then `done` with the key
 /// or `error`. Who leaves cancels it.
 pub(crate) async fn stream(State(shared): State<Arc<Shared>>, JsonText(body): JsonText) -> Answer {
-    let request: RunRequest = object(&body)?;
+    let request: RunRequest = exact_object(&body)?;
     let evaluations = Evaluations::new(&shared.traces, &shared.project, &shared.runtimes);
     let (tx, progress) = mpsc::channel(WAITING);
     let work = async move {
@@ -150,7 +150,7 @@ pub(crate) async fn validate(
     State(shared): State<Arc<Shared>>,
     JsonText(body): JsonText,
 ) -> Answer {
-    answer(&evaluation::validate(&shared.project, &shared.runtimes, object(&body)?).await?)
+    answer(&evaluation::validate(&shared.project, &shared.runtimes, exact_object(&body)?).await?)
 }
 
 /// Which traces become cases.

@@ -107,9 +107,11 @@ fn read<T: DeserializeOwned>(input: Option<&str>) -> Result<T, Failure> {
         Members::required(input)?;
         return Err(Failure::issue("object", "undefined", &[]));
     };
-    serde_json::from_str(text).map_err(|error| {
+    let read = serde_json::from_str(text).map_err(|error| {
         Failure::new(Kind::BadRequest, format!("the input cannot be read: {error}"))
-    })
+    })?;
+    Failure::check_exact(text)?;
+    Ok(read)
 }
 
 /// An input that is the id of a data set.

@@ -52,6 +52,12 @@ impl Failure {
         Self::new(Kind::Parse, format!("the input is not valid JSON: {error}"))
     }
 
+    /// Refuses an input that readers could understand differently.
+    pub(crate) fn check_exact(input: &str) -> Result<(), Self> {
+        oxikit_core::check_exact(input.as_bytes())
+            .map_err(|status| Self::new(Kind::BadRequest, status.message()))
+    }
+
     /// The input has not this member, or not of this type. Official clients show
     /// the text, which is a list of issues.
     pub(crate) fn issue(expected: &str, received: &str, path: &[&str]) -> Self {

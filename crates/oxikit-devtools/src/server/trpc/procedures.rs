@@ -159,7 +159,10 @@ impl Members {
             return Err(Failure::issue("object", "undefined", &[]));
         };
         match serde_json::from_str(input).map_err(|error| Failure::unreadable(&error))? {
-            Value::Object(members) => Ok(Self(members)),
+            Value::Object(members) => {
+                Failure::check_exact(input)?;
+                Ok(Self(members))
+            }
             other => Err(Failure::issue("object", type_name(Some(&other)), &[])),
         }
     }

@@ -142,7 +142,7 @@ async fn a_run_whose_chunks_nobody_reads_is_cancelled_with_its_command() {
     let address = url.trim_start_matches("ws://").split('/').next().unwrap();
     let stream = TcpStream::connect(address).await.unwrap();
     let (socket, _) = soon(client_async(&url, stream)).await.unwrap();
-    let mut runtime = Scripted { socket };
+    let mut runtime = Scripted::new(socket);
     runtime.register("app", std::process::id()).await;
     for kind in [Signal::TERM, Signal::INT] {
         let words = ["flow", "run", "endless", "-s", "--runtime", "app"];

@@ -465,3 +465,34 @@ async fn evaluate_without_spans(version: &str, more: Value) {
     ]);
     assert_eq!(run["results"][0]["metrics"], metrics);
 }
+
+/// What is kept must mean the same to everybody who reads it.
+#[tokio::test]
+async fn text_that_readers_understand_differently_is_not_kept() {
+    let kit = kit().await;
+    let send = async |method: Method, path: &str, body: &str| -> (u16, String) {
+        let request = kit.call(method, path).header("content-type", "application/json");
+        let answer = soon(request.body(body.to_owned()).send()).await.unwrap();
+        (answer.status().as_u16(), soon(answer.text()).await.unwrap())
+    };
+    for (sample, expected) in [
+        (r#"{"input":1,"input":2}"#, "the member `input` is there twice"),
+        (r#"{"input":18446744073709551616}"#, "cannot be kept exactly"),
+        (r#"{"input":{"a":{"b":1,"b":1}}}"#, "the member `b` is there twice"),
+    ] {
+        let body = format!(r#"{{"datasetId":"d","data":[{sample}]}}"#);
+        for path in ["/api/v1/datasets", "/api/createDataset"] {
+            let (status, text) = send(Method::POST, path, &body).await;
+            assert_eq!(status, 400, "{path} {sample}: {text}");
+            assert!(text.contains(expected), "{path} {sample}: {text}");
+        }
+    }
+    assert_eq!(kit.get("/api/v1/datasets").await.1, json!({"datasets": []}));
+    // The largest number of 64 bits, and what JavaScript writes for 2^64, are kept.
+    let body =
+        r#"{"datasetId":"d","data":[{"input":[18446744073709551615,18446744073709552000]}]}"#;
+    let (status, text) = send(Method::POST, "/api/v1/datasets", body).await;
+    assert_eq!(status, 200, "{text}");
+    let (_, text) = send(Method::GET, "/api/v1/datasets/d", "").await;
+    assert!(text.contains("[18446744073709551615,18446744073709552000]"), "{text}");
+}

@@ -21,7 +21,7 @@ impl HostileRuntime {
             let address = url.trim_start_matches("ws://").split('/').next().unwrap();
             let stream = TcpStream::connect(address).await.unwrap();
             let (socket, _) = soon(client_async(&url, stream)).await.unwrap();
-            let mut runtime = Scripted { socket };
+            let mut runtime = Scripted::new(socket);
             let params = json!({"id": format!("id-{}", short()), "pid": std::process::id(),
                 "name": hostile(), "genkitVersion": hostile(), "reflectionApiSpecVersion": 1});
             let answer = runtime.request("1", "register", params).await;
