@@ -34,10 +34,8 @@ const MAX_READ: usize = 16 << 20;
 /// `GET /api/agents[?runtime=]`.
 pub(crate) async fn list(State(shared): State<Arc<Shared>>, uri: Uri) -> Answer {
     let list = shared.runtimes.list_actions(query(&uri, "runtime").as_deref()).await?;
-    let agents = list
-        .read_all(AGENTS)?
-        .into_iter()
-        .map(|(_, action)| (action.name.clone(), summary(action)));
+    let agents = list.read_all(AGENTS)?.into_values();
+    let agents = agents.map(|action| (action.name.clone(), summary(action)));
     answer(&AgentList { agents: agents.collect() })
 }
 
