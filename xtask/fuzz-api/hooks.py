@@ -8,6 +8,7 @@ knows; what breaks the schema on purpose is sent as it is.
 import json
 import os
 import random
+import re
 import time
 
 import requests
@@ -131,7 +132,19 @@ def filter_failure(ctx, failure, case, response):
         return False
     # HTTP lets everybody send headers that are not described.
     unknown = "in header - object with unexpected properties"
-    return not (name == "AcceptedNegativeData" and unknown in failure.message)
+    if name == "AcceptedNegativeData" and unknown in failure.message:
+        return False
+    return not (name == "AcceptedNegativeData" and is_list_for_struct(failure, case))
+
+
+def is_list_for_struct(failure, case):
+    """Inside of an action's input serde takes a list for a struct: the input that the code
+    gets is whole, so that `is_proven_by_parse` of oxikit-core lets it through."""
+    found = re.search(r"in body - (data -> .+): Incorrect type", failure.message)
+    value = case.body
+    for member in found.group(1).split(" -> ") if found and not IS_TOOLS else [None]:
+        value = value.get(member) if isinstance(value, dict) else None
+    return isinstance(value, list)
 
 
 @schemathesis.hook
