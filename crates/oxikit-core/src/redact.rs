@@ -16,9 +16,13 @@
 
 mod edit;
 mod escapes;
+mod formats;
+mod known;
 mod names;
 mod patterns;
 mod plain;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -100,8 +104,18 @@ fn holds_something(value: &Value) -> bool {
 }
 
 fn cover(text: &str) -> Cow<'_, str> {
-    match names::cover(text) {
-        Cow::Borrowed(text) => patterns::cover(text),
-        Cow::Owned(text) => Cow::Owned(patterns::cover(&text).into_owned()),
+    let covered = names::cover(text);
+    let covered = then(covered, known::cover);
+    then(covered, patterns::cover)
+}
+
+/// What another look makes of a text; copied only if it changes something.
+fn then(text: Cow<'_, str>, cover: fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => cover(text),
+        Cow::Owned(text) => match cover(&text) {
+            Cow::Borrowed(_) => Cow::Owned(text),
+            Cow::Owned(covered) => Cow::Owned(covered),
+        },
     }
 }

@@ -11,33 +11,46 @@ use super::{REDACTED, plain};
 
 /// What a name may end with. Numbers of tokens and tokens that continue a list
 /// are no secrets, so those that are stand here one by one.
-pub(super) const SECRET_ENDINGS: [&str; 27] = [
+pub(super) const SECRET_ENDINGS: [&str; 40] = [
     "accesskey",
     "accesstoken",
+    "accountkey",
     "apikey",
     "apitoken",
+    "appkey",
+    "applicationkey",
     "authorization",
     "authtoken",
     "bearertoken",
     "bottoken",
+    "clientkey",
+    "connectionstring",
     "cookie",
     "credential",
     "credentials",
     "csrftoken",
+    "encryptionkey",
     "githubtoken",
     "gitlabtoken",
     "idtoken",
+    "masterkey",
     "passphrase",
     "passwd",
     "password",
     "privatekey",
+    "pwd",
     "refreshtoken",
     "resettoken",
     "secret",
     "secretkey",
     "securitytoken",
     "sessiontoken",
+    "sharedaccesskey",
+    "sharedaccesssignature",
+    "signingkey",
     "slacktoken",
+    "storagekey",
+    "subscriptionkey",
     "xsrftoken",
 ];
 
@@ -77,7 +90,8 @@ fn may_be_secret(name: &[u8]) -> bool {
     };
     match last | 0x20 {
         b'd' => ends_with(b"wd") || ends_with(b"word"),
-        b'e' => ends_with(b"okie") || ends_with(b"hrase"),
+        b'e' => ends_with(b"okie") || ends_with(b"hrase") || ends_with(b"signature"),
+        b'g' => ends_with(b"string"),
         b'l' => ends_with(b"tial"),
         b'n' => ends_with(b"oken") || ends_with(b"zation"),
         b's' => ends_with(b"tials"),
@@ -145,6 +159,8 @@ fn named_value(text: &str, at: usize) -> Option<(Range<usize>, Option<usize>)> {
             return Some((start..query_end(bytes, start), None))
                 .filter(|(range, _)| !range.is_empty());
         }
+        // The folder of a process, in its environment.
+        (b'/', None) if text[name.range.clone()].ends_with("PWD") => return None,
         (_, None) => return plain::secret(bytes, at).map(|range| (range, None)),
         _ => return None,
     };

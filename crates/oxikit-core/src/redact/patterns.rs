@@ -1,4 +1,5 @@
-//! Secrets known by their own shape, wherever they stand.
+//! Secrets of a shape that is more than a format: private keys, web tokens, what follows
+//! `Bearer`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,25 +9,11 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::REDACTED;
 use super::edit::Edit;
+use super::formats::Alphabet;
 
 /// What a secret of this shape begins with, and how its extent is found.
-const SHAPES: [(&str, Shape); 23] = [
+const SHAPES: [(&str, Shape); 8] = [
     ("sk-", key),
-    ("AIza", key),
-    ("AKIA", key),
-    ("ASIA", key),
-    ("ghp_", key),
-    ("gho_", key),
-    ("ghu_", key),
-    ("ghs_", key),
-    ("ghr_", key),
-    ("github_pat_", key),
-    ("glpat-", key),
-    ("xoxa-", key),
-    ("xoxb-", key),
-    ("xoxp-", key),
-    ("xoxr-", key),
-    ("xoxs-", key),
     ("Bearer ", bearer),
     ("bearer ", bearer),
     ("BEARER ", bearer),
@@ -63,7 +50,7 @@ pub(super) fn cover(text: &str) -> Cow<'_, str> {
 
 /// A letter before it makes it the middle of another word, unless that letter
 /// belongs to an escape such as `\n` or `%3D`.
-fn begins_a_word(bytes: &[u8], at: usize) -> bool {
+pub(super) fn begins_a_word(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[..at];
     match before {
         [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
@@ -74,9 +61,10 @@ fn begins_a_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// A key of a provider: the mark and a run of letters that is no plain word.
+/// A key of OpenAI and those who took its form: the mark and a run of letters that is no
+/// plain word.
 fn key(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
-    let run = run(bytes, mark.end, |byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let run = run(bytes, mark.end, |byte| Alphabet::Word.has(byte));
     let mixed = run.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     (run.len() >= 32 || mixed && run.len() >= 10).then_some(mark.start..mark.end + run.len())
 }
@@ -102,7 +90,7 @@ fn web_token(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
     if header < 8 || bytes.get(rest) != Some(&b'.') {
         return None;
     }
-    let claims = run(bytes, rest + 1, |byte| part(byte) || byte == b'.');
+    let claims = sentence(run(bytes, rest + 1, |byte| part(byte) || byte == b'.'));
     (claims.starts_with(b"eyJ") || claims.contains(&b'.') && claims.len() >= 16)
         .then_some(mark.start..rest + 1 + claims.len())
 }
@@ -129,7 +117,12 @@ fn trim_backslashes(text: &[u8]) -> usize {
     text.len() - text.iter().rev().take_while(|byte| **byte == b'\\').count()
 }
 
-fn run(bytes: &[u8], from: usize, part: impl Fn(u8) -> bool) -> &[u8] {
+pub(super) fn run(bytes: &[u8], from: usize, part: impl Fn(u8) -> bool) -> &[u8] {
     let length = bytes[from..].iter().take_while(|byte| part(**byte)).count();
     &bytes[from..from + length]
+}
+
+/// A run without the full stop of the sentence that it ends.
+pub(super) fn sentence(run: &[u8]) -> &[u8] {
+    &run[..run.len() - run.iter().rev().take_while(|byte| **byte == b'.').count()]
 }

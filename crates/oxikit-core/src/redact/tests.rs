@@ -237,6 +237,16 @@ fn hostile_text_takes_no_longer_than_other() {
         "-----BEGIN ",
         "&token=",
         "\"password\":\"\\",
+        "xoxo-",
+        "glrt-",
+        "pat.",
+        "access-sandbox-",
+        "1Q~",
+        "aaa1Q~",
+        ".atlasv1.",
+        "12345678:AA",
+        "_mmk",
+        "hooks.slack.com/services/",
     ] {
         let hostile = piece.repeat(256 * 1024 / piece.len());
         let start = std::time::Instant::now();

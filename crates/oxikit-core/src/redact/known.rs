@@ -1,0 +1,217 @@
+//! Secrets of known formats, wherever they stand.
+//!
+//! Every one is a long run of letters, digits and few signs, and most texts have few such
+//! runs: they are looked for in steps that no secret fits between, and only they are looked
+//! at closely.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::REDACTED;
+use super::edit::Edit;
+use super::formats::{Alphabet, FORMATS, Format};
+use super::patterns::{begins_a_word, run, sentence};
+
+/// No secret of a known format is shorter, with its mark.
+const SHORTEST: usize = 14;
+
+/// Whether a byte may be a part of a secret: letters, digits, and the signs of all alphabets.
+const IS_PART: [bool; 256] = {
+    let mut is_part = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        is_part[byte] = (byte as u8).is_ascii_alphanumeric()
+            || matches!(byte as u8, b'_' | b'-' | b'.' | b'+' | b'/' | b'=' | b'~' | b'%' | b'@');
+        byte += 1;
+    }
+    is_part
+};
+
+/// The formats by the first byte of their marks.
+static BY_FIRST: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
+    let mut by_first = vec![Vec::new(); 256];
+    for format in FORMATS {
+        by_first[usize::from(format.mark.as_bytes()[0])].push(format);
+    }
+    by_first
+});
+
+pub(super) fn cover(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut edit = Edit::new(text);
+    let mut at = SHORTEST - 1;
+    let mut begin = 0;
+    while at < bytes.len() {
+        if !IS_PART[usize::from(bytes[at])] {
+            begin = at + 1;
+            at += SHORTEST;
+            continue;
+        }
+        let before = bytes[begin..at].iter().rev().take_while(|byte| is_part(byte)).count();
+        let behind = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
+        let long_run = at - before..at + behind;
+        begin = long_run.end;
+        at = long_run.end + SHORTEST;
+        if long_run.len() >= SHORTEST {
+            look(bytes, long_run, &mut edit);
+        }
+    }
+    edit.finish()
+}
+
+fn is_part(byte: &u8) -> bool {
+    IS_PART[usize::from(*byte)]
+}
+
+/// Covers the secrets of a run.
+fn look(bytes: &[u8], long_run: Range<usize>, edit: &mut Edit<'_>) {
+    let mut at = long_run.start;
+    while at < long_run.end {
+        if is_inside(bytes, at, long_run.start) {
+            at += 1;
+            continue;
+        }
+        let secret = secret_at(bytes, at, long_run.start);
+        // Some begin before what they are known by.
+        match secret.filter(|secret| !edit.has_passed(secret.start)) {
+            Some(secret) => {
+                at = secret.end.max(at + 1);
+                edit.replace(secret, REDACTED);
+            }
+            None => at += 1,
+        }
+    }
+}
+
+/// Whether this place is in the middle of a word, and nothing that is known by its middle. It
+/// is asked for every byte of pictures and other data.
+fn is_inside(bytes: &[u8], at: usize, from: usize) -> bool {
+    /// An escape such as `\\u000a`, behind which a word begins, is no longer.
+    const ESCAPE: usize = 5;
+    at > from + ESCAPE
+        && bytes[at - 1].is_ascii_alphanumeric()
+        && bytes[at - 3] != b'%'
+        && !matches!(bytes[at], b'Q' | b'.' | b'_')
+}
+
+/// The secret whose mark is here. `from` is where the run begins.
+fn secret_at(bytes: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
+    let formats = &BY_FIRST[usize::from(bytes[at])];
+    let marked = |mark: &str| bytes[at..].starts_with(mark.as_bytes());
+    if !formats.is_empty() && begins_a_word(bytes, at) {
+        let format = formats.iter().filter(|format| marked(format.mark));
+        let mut secrets =
+            format.filter_map(|format| formatted(bytes, at..at + format.mark.len(), format));
+        if let Some(secret) = secrets.next() {
+            return Some(secret);
+        }
+    }
+    match bytes[at] {
+        b'p' if marked("pat") && begins_a_word(bytes, at) => airtable(bytes, at..at + 3),
+        b'Q' if marked("Q~") => azure_application(bytes, at..at + 2),
+        b'.' if marked(".atlasv1.") => terraform(bytes, at..at + 9),
+        b'_' if marked("_mmk") => maxmind(bytes, at..at + 4),
+        // The `:` before it ends what may be a part of others.
+        b'A' if at == from && at > 0 && bytes[at - 1] == b':' && marked("AA") => {
+            telegram(bytes, at - 1..at + 2)
+        }
+        _ => None,
+    }
+}
+
+/// A secret of a known format.
+fn formatted(bytes: &[u8], mark: Range<usize>, format: &Format) -> Option<Range<usize>> {
+    // What begins a secret tells whether it is one; so a text full of marks takes no longer.
+    let end = bytes.len().min(mark.end + LONG);
+    let begin = run(&bytes[..end], mark.end, |byte| format.rest.has(byte));
+    // Words that are joined have neither digits nor capital letters.
+    let is_random = begin.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        || begin.len() >= 32 && !begin.iter().any(|byte| matches!(byte, b'_' | b'-' | b'.'));
+    if begin.len() < format.length || !is_random {
+        return None;
+    }
+    let rest = sentence(run(bytes, mark.end, |byte| format.rest.has(byte)));
+    // In the middle of data that is written with letters, every mark occurs by chance.
+    let is_data = is_data_before(bytes, mark.start) || is_data_behind(bytes, mark.end + rest.len());
+    (rest.len() >= format.length && !is_data).then_some(mark.start..mark.end + rest.len())
+}
+
+/// No format asks for more.
+const LONG: usize = 512;
+
+/// More letters of base64 than a path has between two `/`.
+const DATA: usize = 40;
+
+/// Whether base64 goes on before the mark, whose first letter follows a `+` or a `/` of it.
+fn is_data_before(bytes: &[u8], at: usize) -> bool {
+    at > DATA
+        && matches!(bytes[at - 1], b'+' | b'/')
+        && bytes[at - DATA..at - 1].iter().all(|byte| Alphabet::Base64.has(*byte))
+}
+
+/// Whether base64 goes on behind the secret.
+fn is_data_behind(bytes: &[u8], at: usize) -> bool {
+    let rest = bytes.get(at + 1..at + DATA);
+    matches!(bytes.get(at), Some(b'+' | b'/'))
+        && rest.is_some_and(|rest| rest.iter().all(|byte| Alphabet::Base64.has(*byte)))
+}
+
+/// `pat`, 14 letters, a dot, and 64 digits of base 16.
+fn airtable(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
+    let id = run(bytes, mark.end, |byte| byte.is_ascii_alphanumeric());
+    let dot = mark.end + id.len();
+    if id.len() != 14 || bytes.get(dot) != Some(&b'.') {
+        return None;
+    }
+    let secret = run(bytes, dot + 1, |byte| byte.is_ascii_hexdigit());
+    (secret.len() >= 64).then_some(mark.start..dot + 1 + secret.len())
+}
+
+/// The secret of an application in Microsoft Entra: three letters, a digit, `Q~`, and 31 or
+/// more letters.
+fn azure_application(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'~' | b'.' | b'-');
+    let start = mark.start.checked_sub(4)?;
+    let [before @ .., digit] = &bytes[start..mark.start] else { return None };
+    let is_begun = digit.is_ascii_digit() && before.iter().all(|byte| part(*byte));
+    if !is_begun || !begins_a_word(bytes, start) {
+        return None;
+    }
+    let rest = sentence(run(bytes, mark.end, part));
+    (rest.len() >= 31).then_some(start..mark.end + rest.len())
+}
+
+/// 14 letters, `.atlasv1.`, and 60 or more.
+fn terraform(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
+    let start = mark.start.checked_sub(14)?;
+    let is_id = bytes[start..mark.start].iter().all(u8::is_ascii_alphanumeric);
+    if !is_id || !begins_a_word(bytes, start) {
+        return None;
+    }
+    let rest = sentence(run(bytes, mark.end, |byte| Alphabet::Token.has(byte)));
+    (rest.len() >= 60).then_some(start..mark.end + rest.len())
+}
+
+/// Six letters, `_`, 29 letters, `_mmk`.
+fn maxmind(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
+    let start = mark.start.checked_sub(36)?;
+    let key = &bytes[start..mark.start];
+    let is_key = key.iter().enumerate().all(|(place, byte)| match place {
+        6 => *byte == b'_',
+        _ => byte.is_ascii_alphanumeric(),
+    });
+    (is_key && begins_a_word(bytes, start)).then_some(start..mark.end)
+}
+
+/// The token of a bot: its number, `:AA`, and 33 letters.
+fn telegram(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
+    let digits = bytes[..mark.start].iter().rev().take(17);
+    let number = digits.take_while(|byte| byte.is_ascii_digit()).count();
+    let start = mark.start - number;
+    let start = if bytes[..start].ends_with(b"%") { start + 2 } else { start };
+    let number = mark.start.saturating_sub(start);
+    let rest = run(bytes, mark.end, |byte| Alphabet::Word.has(byte));
+    ((8..=16).contains(&number) && rest.len() >= 32 && begins_a_word(bytes, start))
+        .then_some(start..mark.end + rest.len())
+}
