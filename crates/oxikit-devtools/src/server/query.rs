@@ -348,7 +348,7 @@ mod tests {
             #[allow(dead_code)]
             limit: Option<Limit<200>>,
         }
-        let refused = |query| parse::<Strict>(query).unwrap_err().message().to_owned();
+        let refused = |query: &str| parse::<Strict>(query).unwrap_err().message().to_owned();
         assert_eq!(
             refused("sesion=1"),
             "there is no parameter `sesion`; there are: session, limit"

@@ -90,7 +90,7 @@ async fn every_operation_says_what_it_takes_and_answers() {
             operation["requestBody"]["content"]["application/json"]["schema"] != json!(null);
         assert_eq!(has_body, matches!(method, "post" | "patch"), "{what}");
         let answers = operation["responses"].as_object().unwrap();
-        assert!(answers["200"]["content"].as_object().unwrap().len() > 0, "{what}");
+        assert!(!answers["200"]["content"].as_object().unwrap().is_empty(), "{what}");
         for (code, answer) in answers {
             assert!(code.parse::<u16>().is_ok(), "{what} {code}");
             let is_error = code != "200";
