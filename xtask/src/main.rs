@@ -79,7 +79,7 @@ The chores of this repository.
 Under CI=true nothing may be skipped. CARGO_TARGET_DIR is honoured.";
 
 /// The names that the README may tell people to type.
-pub(crate) const COMMANDS: [&str; 11] = [
+pub(crate) const COMMANDS: [&str; 12] = [
     "test",
     "conformance",
     "spec",

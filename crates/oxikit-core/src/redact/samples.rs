@@ -126,7 +126,7 @@ fn what_only_looks_like_a_secret_stays() {
         "api_org_chart test_that_a_long_name_of_a_function_is_not_taken_for_a_key".to_owned(),
         "v1.0-beta.2 t1.micro s3://bucket/key sl.no dp.pt.br r8_unorm fm2_radio".to_owned(),
         "glpat- glrt- xoxb- ghp_ secret_santa_list_of_the_whole_family".to_owned(),
-        "PWD=/home/ada/projects/tea-2026 OLDPWD=/srv/www/2026".to_owned(),
+        "PWD=/srv/ada/projects/tea-2026 OLDPWD=/srv/www/2026".to_owned(),
         r#"{"pwdPolicy":"long","connectionStringName":"main","keys":1,"string":"x"}"#.to_owned(),
         "EAAAAAAA QAAAAAAA AKIAS LTAI4 cmVmdXNlZA dapipe ABSKIP".to_owned(),
         "10:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA at 12:30:AA".to_owned(),
