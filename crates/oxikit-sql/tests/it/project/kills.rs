@@ -26,7 +26,6 @@ fn start(role: &str, file: &Path) -> Child {
 
 /// Plays the role of the environment; without one there is nothing to test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "how a child speaks to its parent")]
 async fn play() {
     let (Ok(role), Ok(file)) = (std::env::var(ROLE), std::env::var(FILE)) else { return };
     let path = Path::new(&file);
