@@ -15,6 +15,7 @@ mod handlebars;
 mod oracle;
 mod random;
 mod reflection;
+mod secrets;
 mod stores;
 mod suite;
 mod templates;
@@ -35,6 +36,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "reflection-v2", run: reflection::run },
     Suite { name: "contract", run: contract::run },
     Suite { name: "agent", run: agent::run },
+    Suite { name: "secrets", run: secrets::run },
 ];
 
 fn main() -> anyhow::Result<ExitCode> {

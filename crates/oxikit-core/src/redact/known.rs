@@ -92,7 +92,7 @@ fn is_inside(bytes: &[u8], at: usize, from: usize) -> bool {
     at > from + ESCAPE
         && bytes[at - 1].is_ascii_alphanumeric()
         && bytes[at - 3] != b'%'
-        && !matches!(bytes[at], b'Q' | b'.' | b'_')
+        && !matches!(bytes[at], b'Q' | b'.' | b'_' | b'-')
 }
 
 /// The secret whose mark is here. `from` is where the run begins.
@@ -111,6 +111,8 @@ fn secret_at(bytes: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
         b'p' if marked("pat") && begins_a_word(bytes, at) => airtable(bytes, at..at + 3),
         b'Q' if marked("Q~") => azure_application(bytes, at..at + 2),
         b'.' if marked(".atlasv1.") => terraform(bytes, at..at + 9),
+        b'.' => discord(bytes, at..at + 1),
+        b'-' if marked("-us") => mailchimp(bytes, at..at + 3),
         b'_' if marked("_mmk") => maxmind(bytes, at..at + 4),
         // The `:` before it ends what may be a part of others.
         b'A' if at == from && at > 0 && bytes[at - 1] == b':' && marked("AA") => {
@@ -138,7 +140,7 @@ fn formatted(bytes: &[u8], mark: Range<usize>, format: &Format) -> Option<Range<
 }
 
 /// No format asks for more.
-const LONG: usize = 512;
+const LONG: usize = 160;
 
 /// More letters of base64 than a path has between two `/`.
 const DATA: usize = 40;
@@ -191,6 +193,35 @@ fn terraform(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
     }
     let rest = sentence(run(bytes, mark.end, |byte| Alphabet::Token.has(byte)));
     (rest.len() >= 60).then_some(start..mark.end + rest.len())
+}
+
+/// The token of a bot: 24 to 26 letters of which the first is `M`, `N` or `O`, six, and 27 or
+/// more, with a dot between them.
+fn discord(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
+    let part = |byte: u8| Alphabet::Word.has(byte);
+    let second = mark.end + 6;
+    if bytes.get(second) != Some(&b'.') || !bytes[mark.end..second].iter().all(|byte| part(*byte)) {
+        return None;
+    }
+    let begins = |start: &usize| {
+        matches!(bytes[*start], b'M' | b'N' | b'O')
+            && bytes[*start..mark.start].iter().all(|byte| part(*byte))
+            && begins_a_word(bytes, *start)
+    };
+    let start = (24..=26).filter_map(|id| mark.start.checked_sub(id)).find(begins)?;
+    let rest = sentence(run(bytes, second + 1, part));
+    (rest.len() >= 27).then_some(start..second + 1 + rest.len())
+}
+
+/// 32 digits and letters, `-us`, and the number of a data centre.
+fn mailchimp(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
+    let start = mark.start.checked_sub(32)?;
+    let is_part = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+    let centre = run(bytes, mark.end, |byte| byte.is_ascii_digit());
+    let is_key = bytes[start..mark.start].iter().all(is_part)
+        && bytes[start..mark.start].iter().any(u8::is_ascii_digit);
+    (is_key && (1..=2).contains(&centre.len()) && begins_a_word(bytes, start))
+        .then_some(start..mark.end + centre.len())
 }
 
 /// Six letters, `_`, 29 letters, `_mmk`.

@@ -71,6 +71,8 @@ fn other_shapes_are_covered_wherever_they_stand() {
         ("Microsoft Entra", format!("ab{}8Q~{}", 'c', all(Word, 34))),
         ("Terraform Cloud", format!("{}.atlasv1.{}", all(Alnum, 14), all(Token, 67))),
         ("MaxMind", format!("{}_{}_mmk", all(Alnum, 6), all(Alnum, 29))),
+        ("Discord", format!("M{}.{}.{}", all(Alnum, 23), all(Alnum, 6), all(Word, 27))),
+        ("Mailchimp", format!("{}-us{}", all(Hex, 32).to_lowercase(), 12)),
         ("Telegram", format!("{}:AA{}", 1_234_567_890_u64, all(Word, 33))),
         ("a web token", format!("eyJ{}.eyJ{}.{}", all(Alnum, 20), all(Alnum, 30), all(Word, 43))),
     ] {

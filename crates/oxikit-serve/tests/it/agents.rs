@@ -178,5 +178,5 @@ async fn the_description_has_the_agent_and_its_companions() {
         assert_eq!(document["paths"][path]["post"]["tags"], json!([tag]), "{path}");
     }
     let body = &document["paths"]["/guide"]["post"]["requestBody"]["content"]["application/json"];
-    assert!(body["schema"]["properties"]["init"]["$ref"].is_string());
+    assert!(body["schema"]["properties"]["init"]["anyOf"][0]["$ref"].is_string());
 }
