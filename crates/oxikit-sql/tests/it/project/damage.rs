@@ -26,7 +26,11 @@ async fn fill() -> Vec<u8> {
 async fn a_damaged_page_harms_what_is_on_it() {
     let whole = fill().await;
     let (mut repaired, mut led_to_all) = (0, 0);
-    for page in 0..whole.len() / PAGE {
+    // Each page costs two seconds of syncing: some of them, with `OXIKIT_ALL_PAGES` all.
+    let is_tried = |page: &usize| {
+        std::env::var_os("OXIKIT_ALL_PAGES").is_some() || *page < 8 || page % 10 == 0
+    };
+    for page in (0..whole.len() / PAGE).filter(is_tried) {
         let folder = folder();
         let path = file(&folder);
         std::fs::write(&path, damaged(&whole, page)).unwrap();
@@ -53,7 +57,7 @@ async fn a_damaged_page_harms_what_is_on_it() {
         assert_eq!(ids(&store, "dataset").await.len() as u64, part.saved + 1);
         repaired += 1;
     }
-    assert!(repaired > DOCUMENTS && led_to_all <= 1, "{led_to_all} of {repaired} pages");
+    assert!(repaired > DOCUMENTS / 10 && led_to_all <= 1, "{led_to_all} of {repaired} pages");
 }
 
 /// Waits until the store that was dropped has closed its file.

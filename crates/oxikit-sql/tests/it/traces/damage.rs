@@ -52,7 +52,12 @@ async fn a_damaged_page_harms_what_is_on_it() {
     let whole = bytes_of(&file(&origin));
     let pages = whole.len() / PAGE;
     let mut unopened = 0;
-    for page in 0..pages {
+    // The first pages are those that others hang on. Of the rest some, as each takes a
+    // second; `OXIKIT_ALL_PAGES` is set to try all of them.
+    let is_tried = |page: &usize| {
+        std::env::var_os("OXIKIT_ALL_PAGES").is_some() || *page < 12 || page % 9 == 0
+    };
+    for page in (0..pages).filter(is_tried) {
         let folder = folder();
         std::fs::write(file(&folder), damaged(&whole, page)).unwrap();
         match TraceStore::open(file(&folder)) {
@@ -63,8 +68,7 @@ async fn a_damaged_page_harms_what_is_on_it() {
                 unopened += 1;
             }
         }
-        // Each costs a second or so: some of them, others each time the file changes.
-        if page % 7 == pages % 7 || page < 8 {
+        if page % 27 == 0 || page < 6 {
             std::fs::write(file(&folder), damaged(&whole, page)).unwrap();
             for beside in ["traces.db-wal", "traces.db-shm"] {
                 std::fs::remove_file(folder.path().join(beside)).ok();
@@ -118,7 +122,9 @@ async fn repair(folder: &tempfile::TempDir, page: usize) {
     assert_eq!(TraceStore::check(file(folder)).unwrap(), [""; 0], "page {page}");
     let store = open(folder);
     assert_eq!(list(&store, &query(|query| query.limit = 1000)).await.len() as u64, *saved);
-    assert_eq!(list(&store, &searched()).await.len() as u64, *saved, "page {page}");
+    // A trace whose spans are lost is listed, and not found by their words.
+    let found = list(&store, &searched()).await.len() as u64;
+    assert!(found <= *saved && found + part("spans").lost >= *saved, "page {page}: {found}");
     put(&store, &span("after", "s", 1500.0, json!({}))).await;
 }
 

@@ -222,6 +222,7 @@ fn reflection() -> Vec<Sampled> {
         ErrorDetails: r#"{"stack":"s","traceId":"t"}"#;
         RegisterParams: r#"{"id":"31913","pid":31913,"name":"n","genkitVersion":"python/0.12.0",
             "reflectionApiSpecVersion":1,"envs":["dev"]}"#;
+        RegisterResult: r#"{"telemetryServerUrl":"u","managerId":"m"}"#;
         ConfigureParams: r#"{"telemetryServerUrl":"u"}"#;
         ListActionsResult: r#"{"actions":{"/flow/f":{"key":"/flow/f","name":"f"}}}"#;
         ListValuesParams: r#"{"type":"defaultModel"}"#;
