@@ -480,7 +480,7 @@ async fn text_that_readers_understand_differently_is_not_kept() {
         (r#"{"input":18446744073709551616}"#, "cannot be kept exactly"),
         (r#"{"input":{"a":{"b":1,"b":1}}}"#, "the member `b` is there twice"),
     ] {
-        let body = format!(r#"{{"datasetId":"d","data":[{sample}]}}"#);
+        let body = format!(r#"{{"datasetId":"numbers","data":[{sample}]}}"#);
         for path in ["/api/v1/datasets", "/api/createDataset"] {
             let (status, text) = send(Method::POST, path, &body).await;
             assert_eq!(status, 400, "{path} {sample}: {text}");
@@ -490,9 +490,9 @@ async fn text_that_readers_understand_differently_is_not_kept() {
     assert_eq!(kit.get("/api/v1/datasets").await.1, json!({"datasets": []}));
     // The largest number of 64 bits, and what JavaScript writes for 2^64, are kept.
     let body =
-        r#"{"datasetId":"d","data":[{"input":[18446744073709551615,18446744073709552000]}]}"#;
+        r#"{"datasetId":"numbers","data":[{"input":[18446744073709551615,18446744073709552000]}]}"#;
     let (status, text) = send(Method::POST, "/api/v1/datasets", body).await;
     assert_eq!(status, 200, "{text}");
-    let (_, text) = send(Method::GET, "/api/v1/datasets/d", "").await;
+    let (_, text) = send(Method::GET, "/api/v1/datasets/numbers", "").await;
     assert!(text.contains("[18446744073709551615,18446744073709552000]"), "{text}");
 }

@@ -55,7 +55,7 @@ async fn a_damaged_page_harms_what_is_on_it() {
     // The first pages are those that others hang on. Of the rest some, as each takes a
     // second; `OXIKIT_ALL_PAGES` is set to try all of them.
     let is_tried = |page: &usize| {
-        std::env::var_os("OXIKIT_ALL_PAGES").is_some() || *page < 12 || page % 9 == 0
+        std::env::var_os("OXIKIT_ALL_PAGES").is_some() || *page < 12 || page.is_multiple_of(9)
     };
     for page in (0..pages).filter(is_tried) {
         let folder = folder();
@@ -68,7 +68,7 @@ async fn a_damaged_page_harms_what_is_on_it() {
                 unopened += 1;
             }
         }
-        if page % 27 == 0 || page < 6 {
+        if page.is_multiple_of(27) || page < 6 {
             std::fs::write(file(&folder), damaged(&whole, page)).unwrap();
             for beside in ["traces.db-wal", "traces.db-shm"] {
                 std::fs::remove_file(folder.path().join(beside)).ok();
