@@ -12,7 +12,7 @@ use crate::framing::Framing;
 /// server answers 400 to it and closes.
 const REFUSED: u8 = 0;
 
-/// A connection of which the server reads what is [framed](Framing) strictly. The first
+/// A connection of which the server reads what is framed strictly. The first
 /// byte that is not becomes one that the server refuses, and nothing follows it.
 #[derive(Debug)]
 pub struct FramingGuard<Io> {
