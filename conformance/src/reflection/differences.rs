@@ -122,6 +122,15 @@ const ROWS: &[Row] = &[
         ),
         why: "no init is an empty one",
     },
+    Row {
+        // Errors without an id are counted at the end of the session.
+        cases: &["js-runtime-edge-cases: still works after null register result"],
+        at: "frames",
+        ours: Ours::Are(
+            r#"[{"error":"Parse error: a frame must be JSON"},{"error":"Invalid Request: send one JSON-RPC message a frame"}]"#,
+        ),
+        why: "what is not a JSON-RPC message is answered with -32700 or -32600",
+    },
     // Inputs and ends of runs.
     Row {
         cases: &["js-runtime-edge-cases: bidi: chunks sent at once with the request"],
