@@ -48,14 +48,14 @@ export const apiCases = (kit) => ({
   },
   'api: an unknown action, an unknown runtime, an input that does not fit': async () => {
     const unknown = await kit.run('/flow/nope', 1);
-    assert.deepEqual([unknown.status, unknown.json.error.status], [404, 'NOT_FOUND']);
-    assert.match(unknown.json.error.message, /\/flow\/nope/);
+    assert.deepEqual([unknown.status, unknown.json.status], [404, 'NOT_FOUND']);
+    assert.match(unknown.json.message, /\/flow\/nope/);
     const nobody = await kit.run('/flow/greet', { name: 'A' }, { runtimeId: 'nobody' });
-    assert.deepEqual([nobody.status, nobody.json.error.status], [404, 'NOT_FOUND']);
+    assert.deepEqual([nobody.status, nobody.json.status], [404, 'NOT_FOUND']);
     const bad = await kit.run('/flow/greet', { name: 5 });
     // The official V1 runtime calls it its own fault.
-    assert.deepEqual([bad.status, bad.json.error.code], kit.v1 ? [500, 13] : [400, 3]);
-    assert.match(bad.json.error.message, /INVALID_ARGUMENT/);
+    assert.deepEqual([bad.status, bad.json.status], kit.v1 ? [500, 'INTERNAL'] : [400, 'INVALID_ARGUMENT']);
+    assert.match(bad.json.message, /INVALID_ARGUMENT/);
   },
   'api: stream': async () => {
     const { status, type, traceId, events, chunks, end } = await kit.stream('/flow/countdown', 3);
@@ -117,6 +117,6 @@ const onlyV1 = (kit) => ({
     const [run, known] = traced((onTrace) => kit.stream('/flow/slow', 300, { query: '?bidi=true', onTrace }));
     const outcome = await Promise.race([known, run]);
     assert.equal(typeof outcome, 'object', 'it has begun');
-    assert.deepEqual([outcome.status, outcome.json.error.status], [400, 'FAILED_PRECONDITION']);
+    assert.deepEqual([outcome.status, outcome.json.status], [400, 'FAILED_PRECONDITION']);
   },
 });

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::failure::{Failure, Kind};
 use super::{Outcome, Verb, evaluations};
+use crate::manager::RuntimeInfo;
 use crate::server::api::info::variable_names;
 use crate::server::shared::Shared;
 use crate::server::{AppControl, AppState};
@@ -81,10 +82,12 @@ async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
         }
         "listLogs" => Ok(Some(tools::list_logs(&shared.traces, text(input)).await?)),
         "getCurrentRuntime" => match runtimes.current() {
-            Some(runtime) => data(&runtime),
+            Some(runtime) => data(&official(runtime)),
             None => data(&json!({})),
         },
-        "getActiveRuntimes" => data(&runtimes.list()),
+        "getActiveRuntimes" => {
+            data(&runtimes.list().into_iter().map(official).collect::<Vec<_>>())
+        }
         "getAppProcessStatus" => data(&json!({"status": app_state(shared)})),
         "getGenkitEnvironment" => data(&environment()),
         "restartAppProcess" => {
@@ -110,6 +113,11 @@ async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
         // Nobody is told what a user looks at.
         _ => Ok(None),
     }
+}
+
+/// A runtime as the official tools show it: without its environments.
+fn official(runtime: RuntimeInfo) -> RuntimeInfo {
+    RuntimeInfo { envs: None, ..runtime }
 }
 
 pub(super) fn data(value: &impl Serialize) -> Outcome {
