@@ -86,7 +86,7 @@ async fn answer(shared: &Shared, name: &str, input: Option<&str>) -> Outcome {
             None => data(&json!({})),
         },
         "getActiveRuntimes" => {
-            data(&runtimes.list().into_iter().map(official).collect::<Vec<_>>())
+            data(&runtimes.list().iter().cloned().map(official).collect::<Vec<_>>())
         }
         "getAppProcessStatus" => data(&json!({"status": app_state(shared)})),
         "getGenkitEnvironment" => data(&environment()),
