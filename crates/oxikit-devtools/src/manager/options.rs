@@ -67,7 +67,7 @@ impl Default for ManagerOptions {
             max_message: 32 << 20,
             max_actions: 10_000,
             max_list: 16 << 20,
-            max_unfinished: 40 << 20,
+            max_unfinished: 32 << 20,
             message_time: Duration::from_secs(30),
             register_time: Duration::from_secs(30),
             ping: Duration::from_secs(15),
