@@ -96,19 +96,38 @@ fn begin(txn: &Txn<'_>, session: i64, parent: Option<i64>, kept: i64, depth: i64
 
 /// The segments that the first messages lie in, the last one first, and the place
 /// that each is read up to.
-pub(super) fn chain(
+fn chain(
+    connection: &Connection,
+    session: i64,
+    segment: i64,
+    length: i64,
+) -> Outcome<Vec<(i64, i64)>> {
+    let path = path(connection, session, segment, length)?.into_iter();
+    Ok(path.filter(|step| step.has_messages).map(|step| (step.segment, step.length)).collect())
+}
+
+/// A segment on the way from a snapshot to its first message.
+pub(super) struct Step {
+    pub(super) segment: i64,
+    /// The place that it is read up to.
+    pub(super) length: i64,
+    /// Whether messages of its own are read. A snapshot that keeps fewer messages than
+    /// its segment took over from the parent reads none, and still leads through it.
+    has_messages: bool,
+}
+
+/// All segments that lead to the first messages, the last one first.
+pub(super) fn path(
     connection: &Connection,
     session: i64,
     segment: i64,
     mut length: i64,
-) -> Outcome<Vec<(i64, i64)>> {
-    let mut chain = Vec::new();
+) -> Outcome<Vec<Step>> {
+    let mut path = Vec::new();
     let mut next = Some(segment).filter(|_| length > 0);
     while let Some(segment) = next {
         let Segment { parent, kept, .. } = find(connection, session, segment)?;
-        if length > kept {
-            chain.push((segment, length));
-        }
+        path.push(Step { segment, length, has_messages: length > kept });
         // A parent is older than its children: a chain cannot be a ring.
         if parent.is_some_and(|parent| parent >= segment) {
             return Err(MISSING);
@@ -116,7 +135,7 @@ pub(super) fn chain(
         length = length.min(kept);
         next = parent;
     }
-    Ok(chain)
+    Ok(path)
 }
 
 fn find(connection: &Connection, session: i64, segment: i64) -> Outcome<Segment> {

@@ -71,9 +71,9 @@ impl Used {
         if self.segments.get(&segment).is_some_and(|known| *known >= length) {
             return Ok(());
         }
-        for (segment, length) in segments::chain(txn.connection(), session, segment, length)? {
-            let known = self.segments.entry(segment).or_default();
-            *known = length.max(*known);
+        for step in segments::path(txn.connection(), session, segment, length)? {
+            let known = self.segments.entry(step.segment).or_default();
+            *known = step.length.max(*known);
         }
         Ok(())
     }

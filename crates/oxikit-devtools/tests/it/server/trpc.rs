@@ -75,8 +75,7 @@ async fn runtimes_are_described_as_the_official_tools_do() {
             "reflectionApiSpecVersion",
             "reflectionServerUrl",
             "timestamp",
-            "projectName",
-            "envs"
+            "projectName"
         ]
     );
     let (_, active) = kit.get("/api/getActiveRuntimes").await;
