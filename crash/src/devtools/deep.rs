@@ -118,7 +118,10 @@ async fn pass_on(tools: &Tools, depth: usize) -> Result<()> {
             let message = socket.next().await.context("the manager has closed")??;
             if let Message::Text(text) = message {
                 let request: Value = serde_json::from_str(&text)?;
-                break request["id"].to_string();
+                // The manager also sends its configuration.
+                if request["method"] == "runAction" {
+                    break request["id"].to_string();
+                }
             }
         };
         let nest = nest(depth);
