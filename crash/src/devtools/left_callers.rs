@@ -28,7 +28,7 @@ const CALLERS: usize = 16;
 const BREAKS: u32 = 6;
 /// A connection that lasted a second is followed by the next one at once.
 const BETWEEN: Duration = Duration::from_millis(1300);
-/// Whoever leaves does so within this time; who waits, waits a little longer.
+/// Callers that leave do so within this time; the others wait a little longer.
 const STAY: Duration = Duration::from_millis(1500);
 /// Without a cancel a run that nobody waits for takes minutes.
 const ENDLESS: u64 = 10_000;

@@ -8,14 +8,14 @@
 /// A kind of secret.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
-    /// Who gives it out. For people who read this table, and for the tests.
+    /// The service that issues it, for readers of this table and for the tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests name it"))]
     pub(super) provider: &'static str,
     /// What it begins with.
     pub(super) mark: &'static str,
     /// What it goes on with.
     pub(super) rest: Alphabet,
-    /// So many characters behind the mark make it a secret. More are part of it.
+    /// Minimum number of characters after the mark; further ones are part of the secret.
     pub(super) length: usize,
 }
 

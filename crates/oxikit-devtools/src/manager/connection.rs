@@ -38,7 +38,7 @@ use refusals::Allowance;
 
 /// Requests that are written at once.
 const WRITTEN_AT_ONCE: usize = 32;
-/// So long a socket is not read for the sake of one slow reader: once, until that reader
+/// How long a socket is not read for the sake of one slow reader: once, until that reader
 /// has taken something. Others hardly notice, and a fast runtime is slowed to the pace of
 /// a reader that goes on.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -24,7 +24,7 @@ use super::failure::failure;
 const MAX_ACTION: usize = 1 << 20;
 /// All values of a kind; they are few, and they are read.
 const MAX_VALUES: usize = 1 << 20;
-/// Whoever reads our answers reads no more than 128 levels, some of which are ours.
+/// Readers of JSON usually stop at 128 levels, and some of these levels are ours.
 const MAX_DEPTH: usize = 120;
 /// Entries that could not be read are named up to this number.
 const MAX_SKIPPED: usize = 100;

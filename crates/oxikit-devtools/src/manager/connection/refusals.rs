@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::Connection;
 use crate::manager::failure::refusal;
 
-/// So many answers of this kind one connection gets in a second.
+/// Maximum number of such answers per connection and second.
 const MAX_A_SECOND: u32 = 10;
 
 /// How many more are answered.
