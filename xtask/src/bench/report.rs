@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::chart;
-use super::goals::Verdict;
+use super::goals::{Goal, Measured, Verdict};
 use super::peers::Peer;
 use super::scenario::{Figure, Suite};
 use crate::tools;
@@ -18,7 +18,7 @@ const END: &str = "<!-- end of what is written -->";
 /// What was measured, figure by figure.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
-    values: HashMap<(&'static str, Peer), Vec<f64>>,
+    values: HashMap<Peer, HashMap<&'static str, Vec<f64>>>,
     /// Requests that failed, of one figure and one peer.
     errors: HashMap<(&'static str, Peer), u64>,
     /// The least and the most load of the machine; our own programs are a part of it.
@@ -35,15 +35,18 @@ impl Samples {
         for figure in figures.iter().filter(|figure| is_ours || !figure.is_ours) {
             let key = (figure.name, peer);
             match line[figure.field].as_f64() {
-                Some(value) => self.values.entry(key).or_default().push(value),
+                Some(value) => {
+                    let of_peer = self.values.entry(peer).or_default();
+                    of_peer.entry(figure.name).or_default().push(value);
+                }
                 None => *self.errors.entry(key).or_default() += 1,
             }
             *self.errors.entry(key).or_default() += line["errors"].as_u64().unwrap_or(0);
         }
     }
 
-    fn median(&self, figure: &'static str, peer: Peer) -> Option<f64> {
-        let mut values = self.values.get(&(figure, peer))?.clone();
+    fn median(&self, figure: &str, peer: Peer) -> Option<f64> {
+        let mut values = self.values.get(&peer)?.get(figure)?.clone();
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
         Some(match values.len() % 2 {
@@ -65,6 +68,9 @@ impl Samples {
 pub(super) struct Row {
     pub(super) figure: &'static Figure,
     medians: HashMap<Peer, f64>,
+    /// The goals in words, as they are in this run.
+    must: String,
+    aim: String,
     verdict: Verdict,
     errors: Vec<String>,
 }
@@ -74,10 +80,14 @@ impl Row {
         let median = |peer| Some((peer, samples.median(figure.name, peer)?));
         let medians: HashMap<Peer, f64> = Peer::ALL.into_iter().filter_map(median).collect();
         let errors = samples.errors(figure.name);
-        let mut row = Self { figure, medians, verdict: Verdict::Missed, errors };
+        let floor_of = |figure: &str| samples.median(figure, Peer::Floor);
+        let words = |goal: &Goal| goal.words(figure.unit, floor_of);
+        let (must, aim) = (words(&figure.must), words(&figure.aim));
+        let mut row = Self { figure, medians, must, aim, verdict: Verdict::Missed, errors };
         if let Some(ours) = row.ours().filter(|_| row.errors.is_empty()) {
             let (floor, official) = (row.of(Peer::Floor), row.official().map(|(_, value)| value));
-            row.verdict = Verdict::of((&figure.must, &figure.aim), ours, floor, official);
+            let measured = Measured { ours, floor, official, floor_of };
+            row.verdict = Verdict::of((&figure.must, &figure.aim), &measured);
         }
         row
     }
@@ -123,10 +133,9 @@ impl Row {
         let official = self.official().map_or("", |(peer, _)| peer.name());
         parts.extend(self.times().map(|times| format!("{times} {official}")));
         parts.extend(self.errors.iter().cloned());
-        let goals = [("must", &self.figure.must), ("aim", &self.figure.aim)];
-        let goals = goals.into_iter().filter(|(_, goal)| !goal.is_none());
-        let goals: Vec<_> =
-            goals.map(|(word, goal)| format!("{word} {}", goal.words(unit))).collect();
+        let goals = [("must", &self.must), ("aim", &self.aim)];
+        let goals = goals.into_iter().filter(|(_, goal)| !goal.is_empty());
+        let goals: Vec<_> = goals.map(|(word, goal)| format!("{word} {goal}")).collect();
         let goals =
             if goals.is_empty() { String::new() } else { format!(" ({})", goals.join("; ")) };
         let line =
@@ -160,8 +169,8 @@ const COLUMNS: [Column; 15] = [
     ("of ordered", |row| row.share(Peer::FloorOrdered)),
     ("to JS", |row| row.times().filter(|_| row.is_beside_js())),
     ("to official", |row| row.times().filter(|_| !row.is_beside_js())),
-    ("must", |row| Some(row.figure.must.words(row.figure.unit))),
-    ("aim", |row| Some(row.figure.aim.words(row.figure.unit))),
+    ("must", |row| Some(row.must.clone())),
+    ("aim", |row| Some(row.aim.clone())),
     ("", |row| Some(row.verdict.word().to_owned())),
 ];
 
@@ -224,7 +233,8 @@ impl Report {
         println!("{} {}/{} musts met", self.suite.name, met.count(), bound.count());
     }
 
-    /// Fails when a *must* is missed or a request failed.
+    /// Fails when a *must* is missed, when one of its peers was not measured, or when a
+    /// request failed.
     pub(super) fn verdict(&self) -> Result<()> {
         let missed = self.missed();
         if !missed.is_empty() {
@@ -234,7 +244,7 @@ impl Report {
     }
 
     fn missed(&self) -> Vec<&'static str> {
-        let missed = self.rows.iter().filter(|row| row.verdict == Verdict::Missed);
+        let missed = self.rows.iter().filter(|row| row.verdict.is_failure());
         missed.map(|row| row.figure.name).collect()
     }
 

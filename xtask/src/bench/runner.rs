@@ -97,14 +97,33 @@ type Outcome = (Samples, Vec<(Peer, String)>, usize);
 
 fn record(suite: &Suite, options: &Options, scenarios: &[&'static Scenario]) -> Result<Outcome> {
     let mut bench = Bench::prepare(suite, options, scenarios)?;
+    let yardsticks = yardsticks(suite, scenarios);
     // The first round warms up and is not counted.
     for round in 0..=options.rounds {
+        for scenario in &yardsticks {
+            bench.round(scenario, round, |peer| peer == Floor)?;
+        }
         for scenario in scenarios {
-            bench.round(scenario, round)?;
+            bench.round(scenario, round, |_| true)?;
         }
         eprintln!("round {round} of {} done", options.rounds);
     }
     Ok((bench.samples, bench.skipped, options.rounds))
+}
+
+/// Scenarios that were not asked for, but whose floor the bounds of others move with: only the
+/// floor is measured.
+fn yardsticks(suite: &Suite, scenarios: &[&'static Scenario]) -> Vec<&'static Scenario> {
+    let goals = scenarios.iter().flat_map(|scenario| scenario.figures);
+    let scales: Vec<&str> = goals
+        .flat_map(|figure| [figure.must.scale, figure.aim.scale])
+        .flatten()
+        .map(|scale| scale.figure)
+        .collect();
+    let is_asked = |other: &Scenario| scenarios.iter().any(|known| known.name == other.name);
+    let is_scale =
+        |scenario: &Scenario| scenario.figures.iter().any(|figure| scales.contains(&figure.name));
+    suite.scenarios.iter().filter(|other| is_scale(other) && !is_asked(other)).collect()
 }
 
 /// Takes an earlier run from its lines.
@@ -176,13 +195,18 @@ impl Bench {
         peer.prepare()?;
         let stands =
             |scenario: &&Scenario| scenario.has(peer) && !matches!(scenario.how, How::Tools(_));
-        if scenarios.iter().any(stands) {
+        if peer == Floor || scenarios.iter().any(stands) {
             self.servers.insert(peer, Server::start(peer, &[])?);
         }
         Ok(())
     }
 
-    fn round(&mut self, scenario: &'static Scenario, round: usize) -> Result<()> {
+    fn round(
+        &mut self,
+        scenario: &'static Scenario,
+        round: usize,
+        takes_part: fn(Peer) -> bool,
+    ) -> Result<()> {
         // What starts a server of its own needs no warming up.
         let is_warmed = matches!(
             scenario.how,
@@ -194,7 +218,7 @@ impl Bench {
         if round > 1 && scenario.is_long {
             return Ok(());
         }
-        for (peer, count) in scenario.counts {
+        for (peer, count) in scenario.counts.iter().filter(|(peer, _)| takes_part(*peer)) {
             if self.skipped.iter().any(|(skipped, _)| skipped == peer) {
                 continue;
             }
@@ -329,6 +353,30 @@ mod tests {
             names.dedup();
             assert_eq!(names.len(), count);
         }
+    }
+
+    #[test]
+    fn a_bound_moves_with_a_floor_that_is_measured() {
+        for suite in [&http::SUITE, &sessions::SUITE, &reflection::SUITE, &manager::SUITE] {
+            for figure in suite.scenarios.iter().flat_map(|scenario| scenario.figures) {
+                for scale in [figure.must.scale, figure.aim.scale].into_iter().flatten() {
+                    let has = |scenario: &&Scenario| {
+                        scenario.has(Floor)
+                            && !scenario.is_long
+                            && scenario.figures.iter().any(|other| other.name == scale.figure)
+                    };
+                    let is_measured = suite.scenarios.iter().any(|scenario| has(&scenario));
+                    assert!(is_measured, "{}: no floor of {}", figure.name, scale.figure);
+                }
+            }
+        }
+        let words = ["sqlite"].map(str::to_owned);
+        let options = Options::parse(&words).unwrap();
+        let asked: Vec<_> =
+            sessions::SUITE.scenarios.iter().filter(|scenario| options.wants(scenario)).collect();
+        let names: Vec<_> =
+            yardsticks(&sessions::SUITE, &asked).iter().map(|scenario| scenario.name).collect();
+        assert_eq!(names, ["chat-new"]);
     }
 
     #[test]

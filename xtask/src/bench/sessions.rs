@@ -60,8 +60,8 @@ static SCENARIOS: [Scenario; 13] = [
         body: NEW,
         counts: &[(Floor, 15_000), (Oxikit, 15_000), (GenkitJs, 800)],
         figures: &[Figure::new("chat-new", "cpu_us_per_req", "µs")
-            .must(Goal::at_most(70.0).and_times_js(12.0))
-            .aim(Goal::at_most(45.0).and_times_js(19.0))
+            .must(Goal::cpu_at_most(70.0, "chat-new", 28.0).and_times_js(12.0))
+            .aim(Goal::cpu_at_most(45.0, "chat-new", 28.0).and_times_js(19.0))
             .drawn("agent, first turn of a session: CPU a turn")],
         is_long: false,
     },
@@ -92,11 +92,11 @@ static SCENARIOS: [Scenario; 13] = [
         "sqlite",
         &[
             Figure::new("sqlite-turn-10", "cpu_us_turn_10", "µs")
-                .must(Goal::at_most(400.0))
-                .aim(Goal::at_most(200.0)),
+                .must(Goal::cpu_at_most(400.0, "chat-new", 28.0))
+                .aim(Goal::cpu_at_most(200.0, "chat-new", 28.0)),
             Figure::new("sqlite-turn-1000", "cpu_us_last", "µs")
-                .must(Goal::at_most(400.0))
-                .aim(Goal::at_most(200.0)),
+                .must(Goal::cpu_at_most(400.0, "chat-new", 28.0))
+                .aim(Goal::cpu_at_most(200.0, "chat-new", 28.0)),
             Figure::new("sqlite-bytes-10", "bytes_turn_10", "B"),
             Figure::new("sqlite-bytes-1000", "bytes_last", "B"),
         ],

@@ -1,5 +1,6 @@
 //! Traces and logs of the developer tools in one SQLite file.
 
+mod blocks;
 mod damage;
 mod feed;
 mod files;
@@ -24,6 +25,7 @@ mod words;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use oxikit_core::ports::StoreError;
 use oxikit_wire::trace::SpanData;
@@ -52,6 +54,9 @@ pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 pub use usage::{ModelPrice, TokenUsage};
 
+/// Posts come over several connections at the same time, and nobody waits for their answers.
+const GATHER: Duration = Duration::from_micros(200);
+
 pub(super) const SCHEMA: Schema = Schema {
     // `oxtr` in ASCII.
     application: 0x6f78_7472,
@@ -60,6 +65,7 @@ pub(super) const SCHEMA: Schema = Schema {
         include_str!("traces/schema.sql"),
         include_str!("traces/schema_2.sql"),
         include_str!("traces/schema_3.sql"),
+        include_str!("traces/schema_4.sql"),
     ],
 };
 
@@ -148,8 +154,12 @@ impl TraceStore {
         let TraceOptions { patience, readers, max_pages, .. } = options;
         let of_file = SqliteOptions { patience, readers, max_pages, ..SqliteOptions::default() };
         let connection = connection::writer(path, &of_file, &SCHEMA)?;
-        let of_writer =
-            WriterOptions { patience, acknowledge_before_commit: false, expects_failures: false };
+        let of_writer = WriterOptions {
+            patience,
+            acknowledge_before_commit: false,
+            expects_failures: false,
+            gather: Some(GATHER),
+        };
         let file = OpenFile::at(path);
         let writer = Writer::start(connection, file, Arc::new(Bells::default()), of_writer)?;
         let readers = Readers::new(path.to_owned(), &of_file);

@@ -1,5 +1,6 @@
 //! The store of traces.
 
+mod blocks;
 mod damage;
 mod feed;
 mod files;

@@ -9,6 +9,7 @@ use super::super::damage::Health;
 use super::super::failure::Outcome;
 use super::super::session_row::now_ms;
 use super::super::writer::Txn;
+use super::blocks;
 use super::post::{NewSpan, Post};
 use super::usage::TokenUsage;
 use super::words;
@@ -55,7 +56,7 @@ pub(super) fn write(
         }
     }
     words::guarded(txn, health, || ended.0.iter().try_for_each(|run| words::leave(txn, *run)))?;
-    trace.write(txn, &post.trace, written.is_new_trace)?;
+    trace.write(txn, &post.trace, written.is_new_trace, health)?;
     Ok(written)
 }
 
@@ -174,7 +175,7 @@ impl TraceRow {
         Ok(Some(number))
     }
 
-    fn write(self, txn: &Txn<'_>, id: &str, is_new: bool) -> Outcome<()> {
+    fn write(self, txn: &Txn<'_>, id: &str, is_new: bool, health: &Health) -> Outcome<()> {
         let Self { number, head, has_root, session, spans, dropped, usage, shown } = self;
         let sums =
             "UPDATE traces SET spans = ?2, dropped = ?3, input_tokens = ?4, output_tokens = ?5,
@@ -205,7 +206,7 @@ impl TraceRow {
             number, spans, dropped, input, output, total, usage.cost, session, now, head, has_root,
             start, end, state, code, name, kind, id,
         ])?;
-        Ok(())
+        blocks::extend(txn, number, (start, end), health)
     }
 }
 

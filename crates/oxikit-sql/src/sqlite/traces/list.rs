@@ -10,6 +10,7 @@ use super::super::damage::Damage;
 use super::super::failure::Outcome;
 use super::super::walk;
 use super::TraceError;
+use super::blocks::Bounds;
 use super::damage;
 use super::ingest::PLACE_BITS;
 use super::members::{Cut, Members, cut};
@@ -33,6 +34,9 @@ pub(super) struct Question {
     sql: String,
     parameters: Vec<Value>,
     limit: usize,
+    /// If the rows are looked for in blocks; then the last two parameters are the numbers
+    /// between which they are.
+    bounds: Option<Bounds>,
     /// For [one trace at a time](Self::ask_each).
     query: TraceQuery,
     before: Option<i64>,
@@ -99,30 +103,60 @@ impl Question {
         };
         add_labels(&labels, &mut conditions);
         add_columns(query, &mut conditions);
+        let bounds = Bounds::of(query).filter(|_| matches!(source, Source::Traces));
+        if bounds.is_some() {
+            let [first, last] = [0, i64::MAX].map(|end| conditions.parameter(Value::Integer(end)));
+            conditions.add(format!("t.number BETWEEN {first} AND {last}"));
+        }
         let sql = source.select(&conditions.sql);
         let (limit, query) = (query.limit.min(MAX_PAGE), query.clone());
-        Ok(Some(Self { sql, parameters: conditions.parameters, limit, query, before }))
+        Ok(Some(Self { sql, parameters: conditions.parameters, limit, bounds, query, before }))
     }
 
     pub(super) fn ask(&self, connection: &Connection) -> Outcome<TracePage> {
+        let (mut page, mut last) = (TracePage::default(), None);
+        let Some(bounds) = &self.bounds else {
+            self.fill((&mut page, &mut last), connection, &self.parameters)?;
+            return Ok(page);
+        };
+        let mut parameters = self.parameters.clone();
+        let place = parameters.len() - 2;
+        for (from, to) in bounds.ranges(connection)? {
+            if self.before.is_some_and(|before| before <= from) {
+                continue;
+            }
+            parameters[place..].clone_from_slice(&[from.into(), to.into()]);
+            if self.fill((&mut page, &mut last), connection, &parameters)? {
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    /// Adds what is found to a page until it is full, and keeps the number of the last trace.
+    /// Says whether there is more.
+    fn fill(
+        &self,
+        (page, last): (&mut TracePage, &mut Option<i64>),
+        connection: &Connection,
+        parameters: &[Value],
+    ) -> Outcome<bool> {
         let mut select = connection.prepare_cached(&self.sql)?;
-        let mut rows = select.query(params_from_iter(&self.parameters))?;
-        let mut page = TracePage::default();
-        let mut last = None;
+        let mut rows = select.query(params_from_iter(parameters))?;
         while let Some(row) = rows.next()? {
             let number: i64 = row.get(0)?;
             // Several spans of a trace may have the words: they follow each other.
-            if last == Some(number) {
+            if *last == Some(number) {
                 continue;
             }
             if page.traces.len() == self.limit {
                 page.next = last.map(token);
-                break;
+                return Ok(true);
             }
             page.traces.push(read_any(row, Root::of(row)));
-            last = Some(number);
+            *last = Some(number);
         }
-        Ok(page)
+        Ok(false)
     }
 
     /// The same for a damaged database: one trace at a time, so that those that cannot be

@@ -14,7 +14,7 @@ use super::super::session_row::now_ms;
 use super::super::walk;
 use super::super::writer::{Promise, Txn, Writer};
 use super::ingest::Written;
-use super::{TraceOptions, read, words};
+use super::{TraceOptions, blocks, read, words};
 
 /// So many spans go into the index at once.
 pub(super) const INDEX_STEP: usize = 1024;
@@ -123,6 +123,9 @@ pub(super) fn prune(txn: &Txn<'_>, options: &TraceOptions, health: &Health) -> O
         .execute((LOG_STEP, too_many, oldest))? as u64;
     discount(txn, "traces", step.traces as i64)?;
     discount(txn, "logs", logs_of_traces + step.logs as i64)?;
+    if !health.is_careful() {
+        blocks::keep(txn)?;
+    }
     Ok(step)
 }
 
