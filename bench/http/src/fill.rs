@@ -5,14 +5,13 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use oxikit::Message;
 use oxikit::wire::{AgentFinishReason, SessionSnapshot, SessionState, SnapshotStatus};
-use oxikit_core::ports::{Owner, SnapshotWrite};
+use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite};
 
 /// So many are on their way at the same time, so that commits are shared.
 const AT_ONCE: usize = 512;
 
 /// Writes so many sessions of one turn each; every tenth is active.
-pub(crate) async fn fill(store: &str, sessions: u32) -> anyhow::Result<()> {
-    let store = crate::chat::open(Some(store)).await?;
+pub(crate) async fn fill(store: Arc<dyn SessionStore>, sessions: u32) -> anyhow::Result<()> {
     let owner = Owner::nobody();
     let message = Arc::new(Message::user("what is this about?"));
     let writes = futures_util::stream::iter(0..sessions).map(|number| {

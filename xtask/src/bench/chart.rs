@@ -15,10 +15,11 @@ const STEP: f64 = 18.0;
 const TOP: f64 = 88.0;
 
 /// From fast to slow, with the class that colours it.
-const BARS: [(Peer, &str); 8] = [
+const BARS: [(Peer, &str); 9] = [
     (Peer::Floor, "floor"),
     (Peer::FloorOrdered, "floor"),
     (Peer::Oxikit, "oxikit"),
+    (Peer::OxikitStores, "oxikit"),
     (Peer::Tools, "oxikit"),
     (Peer::GenkitJs, "js"),
     (Peer::GenkitPython, "py"),

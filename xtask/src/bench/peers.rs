@@ -16,6 +16,8 @@ pub(super) enum Peer {
     /// The floor with JSON objects that keep the order of their keys, as ours do.
     FloorOrdered,
     Oxikit,
+    /// The same program with the databases in it.
+    OxikitStores,
     GenkitJs,
     GenkitPython,
     /// Our developer tools: the program `oxikit`.
@@ -25,10 +27,11 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Floor,
         Self::FloorOrdered,
         Self::Oxikit,
+        Self::OxikitStores,
         Self::GenkitJs,
         Self::GenkitPython,
         Self::Tools,
@@ -36,7 +39,7 @@ impl Peer {
         Self::OfficialTelemetry,
     ];
     /// One of them takes part in a suite, at most.
-    pub(super) const OURS: [Self; 2] = [Self::Oxikit, Self::Tools];
+    pub(super) const OURS: [Self; 3] = [Self::Oxikit, Self::OxikitStores, Self::Tools];
     /// What ours is compared with; one of them has a figure, at most.
     pub(super) const OFFICIAL: [Self; 3] =
         [Self::GenkitJs, Self::OfficialManager, Self::OfficialTelemetry];
@@ -46,6 +49,7 @@ impl Peer {
             Self::Floor => "floor",
             Self::FloorOrdered => "floor, ordered",
             Self::Oxikit => "oxikit",
+            Self::OxikitStores => "oxikit with stores",
             Self::GenkitJs => "Genkit JS",
             Self::GenkitPython => "Genkit Python",
             Self::Tools => "oxikit start",
@@ -64,7 +68,8 @@ impl Peer {
         match self {
             Self::Floor => build_floor(&[]),
             Self::FloorOrdered => build_floor(&["--features=ordered", "--bin=floor-ordered"]),
-            Self::Oxikit => build(&["--package=oxikit-bench"]),
+            Self::Oxikit => build(&["--package=oxikit-bench", "--bin=oxikit-bench"]),
+            Self::OxikitStores => build(&["--package=oxikit-bench", "--bin=oxikit-bench-stores"]),
             // Together, so that what both use is built once.
             Self::Tools => build(&["--package=oxikit-devtools", "--package=oxikit-bench-traces"]),
             Self::GenkitJs => install_js("genkit-express"),
@@ -80,6 +85,7 @@ impl Peer {
             Self::Floor => floor_target().join("release/floor"),
             Self::FloorOrdered => floor_target().join("release/floor-ordered"),
             Self::Oxikit => metadata::target_dir()?.join("release/oxikit-bench"),
+            Self::OxikitStores => metadata::target_dir()?.join("release/oxikit-bench-stores"),
             Self::Tools => metadata::target_dir()?.join("release/oxikit"),
             Self::GenkitJs => dir("genkit-express").join("start.sh"),
             Self::OfficialManager => dir("genkit-manager").join("start.sh"),

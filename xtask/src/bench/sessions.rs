@@ -2,7 +2,7 @@
 //! ours alone on disk, and lists of many sessions.
 
 use super::goals::Goal;
-use super::peers::Peer::{Floor, GenkitJs, Oxikit};
+use super::peers::Peer::{Floor, GenkitJs, OxikitStores};
 use super::scenario::{Body, Figure, How, Scenario, Suite};
 
 pub(super) static SUITE: Suite =
@@ -28,7 +28,7 @@ const fn list(
         load: ["unary", "1"],
         path,
         body: Body::Get,
-        counts: &[(Oxikit, 1_000)],
+        counts: &[(OxikitStores, 1_000)],
         figures,
         is_long: rows > 100_000,
     }
@@ -42,7 +42,7 @@ const fn growing(name: &'static str, store: &'static str, figures: &'static [Fig
         load: ["chat", "10"],
         path: "/chat",
         body: NEW,
-        counts: &[(Oxikit, 1_000)],
+        counts: &[(OxikitStores, 1_000)],
         figures,
         is_long: false,
     }
@@ -58,7 +58,7 @@ static SCENARIOS: [Scenario; 13] = [
         load: ["stream", "8"],
         path: "/chat",
         body: NEW,
-        counts: &[(Floor, 15_000), (Oxikit, 15_000), (GenkitJs, 800)],
+        counts: &[(Floor, 15_000), (OxikitStores, 15_000), (GenkitJs, 800)],
         figures: &[Figure::new("chat-new", "cpu_us_per_req", "µs")
             .must(Goal::cpu_at_most(70.0, "chat-new", 28.0).and_times_js(12.0))
             .aim(Goal::cpu_at_most(45.0, "chat-new", 28.0).and_times_js(19.0))
@@ -71,7 +71,7 @@ static SCENARIOS: [Scenario; 13] = [
         load: ["chat", "4"],
         path: "/chat",
         body: NEW,
-        counts: &[(Floor, 800), (Oxikit, 800), (GenkitJs, 800)],
+        counts: &[(Floor, 800), (OxikitStores, 800), (GenkitJs, 800)],
         figures: &[
             Figure::new("chat-turn-10", "cpu_us_turn_10", "µs"),
             Figure::new("chat-turn-800", "cpu_us_last", "µs")

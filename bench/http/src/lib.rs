@@ -1,11 +1,22 @@
-//! The program that the benchmarks drive: it serves the floor's routes on oxikit,
+//! The programs that the benchmarks drive: they serve the floor's routes on oxikit,
 //! with all that oxikit does switched on.
+//!
+//! There are two, as an application has no more in it than it uses: `oxikit-bench` keeps
+//! sessions in memory, as the floor does, and `oxikit-bench-stores` has the databases too.
 
 mod chat;
 mod fill;
 
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
 use oxikit::prelude::*;
+use oxikit_core::ports::SessionStore;
 use oxikit_serve::Server;
+
+/// Opens the store that `$STORE` names, or one in memory if there is none.
+pub type OpenStore =
+    fn(Option<String>) -> BoxFuture<'static, anyhow::Result<Arc<dyn SessionStore>>>;
 
 #[derive(Deserialize, JsonSchema)]
 struct Count {
@@ -27,22 +38,27 @@ struct Counted {
 
 const TEXT: &str = "a small chunk";
 
-fn main() -> anyhow::Result<()> {
+/// Serves, or fills a store if the arguments say so.
+///
+/// # Errors
+///
+/// If the store cannot be opened or the port is in use.
+pub fn run(open: OpenStore) -> anyhow::Result<()> {
     let threads =
         std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(2);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let args: Vec<String> = std::env::args().skip(1).collect();
     match &args[..] {
-        [] => runtime.block_on(serve()),
-        [command, store, sessions] if command == "fill" => {
-            runtime.block_on(fill::fill(store, sessions.parse()?))
-        }
+        [] => runtime.block_on(serve(open)),
+        [command, store, sessions] if command == "fill" => runtime.block_on(async {
+            fill::fill(open(Some(store.clone())).await?, sessions.parse()?).await
+        }),
         _ => anyhow::bail!("usage: oxikit-bench [fill <store> <sessions>]"),
     }
 }
 
-async fn serve() -> anyhow::Result<()> {
+async fn serve(open: OpenStore) -> anyhow::Result<()> {
     let ai = Oxikit::builder().build();
     // To a tree and back, as the floor's `/echo`.
     ai.define_flow("echo", |input: Value| async move { Ok(input) });
@@ -62,7 +78,8 @@ async fn serve() -> anyhow::Result<()> {
         }
         Ok(())
     });
-    chat::define(&ai, std::env::var("STORE").ok().as_deref()).await?;
+    let store = std::env::var("STORE").ok().filter(|store| !store.is_empty());
+    chat::define(&ai, open(store).await?)?;
     Ok(Server::new(&ai).agents_api().serve().await?)
 }
 
