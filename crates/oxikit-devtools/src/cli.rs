@@ -3,8 +3,10 @@
 
 mod action;
 mod agent;
+mod agent_chat;
 mod agent_door;
 mod app;
+mod approval;
 mod args;
 mod client;
 mod config;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::args::Target;
-use super::client::Client;
+use super::client::{Client, encoded, query};
 use super::failure::Failure;
 use super::run::{Call, RunError, RunPart, key_of};
 
@@ -73,7 +73,16 @@ impl AgentDoor for ManagedAgent {
     }
 
     async fn snapshot(&self, request: GetSnapshotRequest) -> Result<SessionSnapshot> {
-        self.run_companion("agent-snapshot", &request).await
+        let context = self.context.as_deref().map(|context| context.get().to_owned());
+        let query = query(&[
+            ("snapshotId", request.snapshot_id.as_ref()),
+            ("sessionId", request.session_id.as_ref()),
+            ("runtime", self.target.runtime.as_ref()),
+            ("context", context.as_ref()),
+        ]);
+        // Not a run of the companion action: looking at a snapshot leaves no trace.
+        let path = format!("/api/agents/{}/snapshot?{query}", encoded(&self.name));
+        Ok(serde_json::from_value(self.client.get(&path).await.map_err(status_of)?)?)
     }
 
     async fn abort(&self, snapshot_id: &str) -> Result<Option<SnapshotStatus>> {

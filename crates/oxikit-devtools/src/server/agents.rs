@@ -4,6 +4,7 @@
 
 mod observed;
 mod sessions;
+mod snapshots;
 mod turns;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::manager::{RunHandle, RunOutcome, RunSpec, apart};
 pub(crate) use sessions::{
     ForkBody, SessionPage, SessionsQuery, abort, delete_session, fork, list_sessions, session,
 };
+pub(crate) use snapshots::{SnapshotQuery, snapshot};
 pub(crate) use turns::execute;
 
 /// What the keys of agents begin with.
