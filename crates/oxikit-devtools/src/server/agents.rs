@@ -133,9 +133,14 @@ impl Agent {
     async fn snapshot(&self, input: Value) -> Result<SessionSnapshot, Status> {
         let mut run = self.start_companion("agent-snapshot", input).await?;
         let trace_id = run.trace_id().await;
+        // From here on its spans are not taken.
+        if let Some(trace_id) = &trace_id {
+            self.shared.looks.add(trace_id);
+        }
         let outcome = run.finish().await;
-        if let Some(trace_id) = trace_id {
-            self.shared.forget_trace(trace_id.to_string());
+        let told = outcome.as_ref().ok().and_then(|outcome| outcome.trace_id.clone());
+        if let Some(trace_id) = trace_id.or(told) {
+            self.shared.forget_trace(&trace_id).await;
         }
         read(outcome)
     }

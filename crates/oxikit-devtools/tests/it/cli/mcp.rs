@@ -205,10 +205,15 @@ fn the_application_of_start_is_ended_and_started_again_and_another_beside_it() {
 
     let killed = agent.good("kill_runtime", json!({}));
     assert_eq!(killed["app"]["state"], "stopped");
+    assert!(killed["app"]["exit"].is_string(), "{killed}");
     assert!(until(PATIENCE, || agent.call("list_flows", json!({})).1));
     let again = agent.good("restart_runtime", json!({}));
     assert_ne!(again["app"]["pid"], before);
     assert!(again["runtimeId"].is_string(), "{again}");
+    // The exit is that of the process before.
+    assert!(again["app"]["exit"].is_null(), "{again}");
+    assert!(agent.good("list_runtimes", json!({}))["app"]["exit"].is_null());
+    assert!(started.app()["exit"].is_null());
     agent.good("kill_runtime", json!({}));
     assert!(agent.good("start_runtime", json!({}))["runtimeId"].is_string());
 
