@@ -36,6 +36,7 @@ mod start;
 mod table;
 mod trace;
 mod trace_tree;
+mod value_text;
 
 use std::ffi::OsString;
 use std::io;

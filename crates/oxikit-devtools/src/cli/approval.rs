@@ -130,7 +130,7 @@ mod tests {
         check(json!({"message": "Sure?"}), r#"pay {"amount":12}: Sure?"#);
         check(
             json!({"message": "Sure?", "limit": 7}),
-            r#"pay {"amount":12}: {"limit":7,"message":"Sure?"}"#,
+            r#"pay {"amount":12}: {"message":"Sure?","limit":7}"#,
         );
         check(json!("Sure?"), r#"pay {"amount":12}: Sure?"#);
         check(json!(null), r#"pay {"amount":12}"#);

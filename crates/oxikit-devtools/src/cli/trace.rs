@@ -7,6 +7,7 @@ use super::client::{Client, encoded, query};
 use super::failure::{Exit, Failure};
 use super::output::{Output, ago, duration};
 use super::trace_tree;
+use super::value_text::Detail;
 
 pub(super) async fn run(
     args: TraceArgs,
@@ -15,7 +16,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     match args.command {
         TraceCommand::List(filter) => list(&filter, client, output).await,
-        TraceCommand::Show { id } => show(&id, client, output).await,
+        TraceCommand::Show { id, full } => show(&id, full, client, output).await,
         TraceCommand::Tail => {
             // In a task of its own: this one may be writing to a pipe that nobody reads.
             tokio::spawn(async {
@@ -76,7 +77,12 @@ fn row(trace: &Value) -> Vec<String> {
     ]
 }
 
-async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Failure> {
+async fn show(
+    id: &str,
+    is_full: bool,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let id = match id {
         "latest" => latest(client).await?,
         id => id.to_owned(),
@@ -85,10 +91,14 @@ async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Fail
     if output.is_json() {
         return output.value(&trace);
     }
-    let spans: Vec<&Value> =
-        trace["spans"].as_array().into_iter().flatten().map(|entry| &entry["span"]).collect();
-    trace_tree::lines(&spans).into_iter().try_for_each(|line| output.row(line))?;
-    output.remark(id);
+    let entries = trace["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for line in trace_tree::lines(entries, Detail::of(is_full)) {
+        if is_full { output.line(line)? } else { output.row(line)? }
+    }
+    output.remark(match is_full {
+        true => id,
+        false => format!("{id}; --full shows all of each value"),
+    });
     Ok(())
 }
 

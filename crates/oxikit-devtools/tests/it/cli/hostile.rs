@@ -115,7 +115,10 @@ fn calls() -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ("session delete", &[&["asks", "s"], &[&name, &name]]),
         ("session export", &[&["asks", "s", "--output", "s.json"], &[&name, &name]]),
         ("trace list", &[&[], &["--name", &name], &["--after", &name]]),
-        ("trace show", &[&["latest"], &["hostile"], &["cycle"], &["long"], &[&name]]),
+        (
+            "trace show",
+            &[&["latest"], &["hostile"], &["hostile", "--full"], &["cycle"], &["long"], &[&name]],
+        ),
         ("log list", &[&[], &["--trace", &name], &["--after", &name]]),
         ("dataset list", &[&[]]),
         ("dataset show", &[&["hostile-set"], &[&name]]),
@@ -133,7 +136,7 @@ fn calls() -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ),
         ("eval judge", &[&["inputs.json"], &[&name]]),
         ("eval list", &[&[], &["--action", &name]]),
-        ("eval show", &[&[], &[&name]]),
+        ("eval show", &[&[], &["--full"], &[&name]]),
         ("eval extract", &[&["text"], &[&name], &["text", "--output", &name]]),
         ("eval delete", &[&[&name]]),
         ("eval import", &[&[]]),
@@ -274,13 +277,14 @@ fn odd_traces_are_listed_and_shown() {
         assert!(list.stdout.lines().any(is_listed), "{id}: {}", list.stdout);
     }
     assert!(list.stdout.lines().all(|line| line.chars().count() < 500), "{}", list.stdout);
+    // Each span with its input, its output and the whole error.
     let cycle = started.run(&["trace", "show", "cycle"]).stdout;
-    assert_eq!(cycle.lines().count(), 3, "{cycle}");
+    assert_eq!(cycle.lines().count(), 3 * 4, "{cycle}");
     assert!(cycle.contains("its parent is one of the spans below it"), "{cycle}");
     let long = started.run(&["trace", "show", "long"]).stdout;
-    assert!(long.contains('…') && long.len() < 1000, "{long}");
+    assert!(long.contains('…') && long.len() < 3000, "{long}");
     let times = started.run(&["trace", "show", "times"]);
-    assert_eq!((times.code, times.stdout.lines().count()), (0, 3), "{times:?}");
+    assert_eq!((times.code, times.stdout.lines().count()), (0, 3 * 4), "{times:?}");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Sessions of agents: of runtimes that know them, and of those that do not.
 
-use std::time::Duration;
-
 use axum::Router;
 use axum::routing::{get, post};
 use oxikit::prelude::*;
