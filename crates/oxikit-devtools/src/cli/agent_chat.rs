@@ -32,6 +32,7 @@ pub(super) async fn run(
         return Err(Failure::usage(message));
     }
     let again = again(&name, context.is_some());
+    let (asked, tools, runtime) = (name.clone(), client.clone(), target.runtime.clone());
     let agent = Arc::new(ManagedAgent { client, target, name, context });
     let chat = match (session, snapshot) {
         (Some(session), _) => agent.in_session(session).await,
@@ -40,10 +41,16 @@ pub(super) async fn run(
     };
     let chat = chat.map_err(failure_of)?;
     let mut conversation = Conversation { chat, timeout, output, again, is_told: false };
-    match message {
+    let done = match message {
         _ if has_answers => conversation.answer_by(approve, &answer).await,
         Some(message) => conversation.say_once(message).await,
         None => conversation.go_on().await,
+    };
+    match done {
+        Err(failure) if failure.is_not_found() => {
+            Err(failure.advised(tools.advise_agent(&asked, runtime.as_deref()).await))
+        }
+        done => done,
     }
 }
 
@@ -325,6 +332,9 @@ async fn ask(prompt: &str) -> Result<Option<String>, Failure> {
 fn failure_of(status: Status) -> Failure {
     match status.code() {
         StatusCode::Unavailable => Failure::nobody_there(status.message()),
-        code => Failure::failed(code.name(), status.message()),
+        code => {
+            let failure = Failure::failed(code.name(), status.message());
+            failure.with_details(status.details().cloned())
+        }
     }
 }

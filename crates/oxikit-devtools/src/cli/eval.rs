@@ -119,7 +119,16 @@ async fn evaluate(
     let answer = client.start(&format!("{PATH}/stream"), &request).await?;
     let id = match follow(Events::new(answer)).await {
         Ok(id) => id,
-        Err(failure) => return Err(client.explain(failure, args.target.runtime.as_deref()).await),
+        Err(failure) => {
+            let runtime = args.target.runtime.as_deref();
+            let failure = client.explain(failure, runtime).await;
+            return Err(match &request.action_ref {
+                Some(key) if failure.is_not_found() => {
+                    failure.advised(client.advise_key(key, runtime).await)
+                }
+                _ => failure,
+            });
+        }
     };
     let run = client.get(&format!("{PATH}/{}", encoded(&id))).await?;
     if let Some(to) = &args.output {

@@ -9,6 +9,11 @@ use super::output::{Output, ago, duration};
 use super::trace_tree;
 use super::value_text::Detail;
 
+/// Maximum number of traces that are looked through for one that was meant.
+const MAX_NEAR: usize = 200;
+/// An id is recognised by at least this number of its first characters.
+const MIN_BEGINNING: usize = 4;
+
 pub(super) async fn run(
     args: TraceArgs,
     client: &Client,
@@ -87,7 +92,12 @@ async fn show(
         "latest" => latest(client).await?,
         id => id.to_owned(),
     };
-    let trace = client.get(&format!("/api/v1/traces/{}", encoded(&id))).await?;
+    let trace = match client.get(&format!("/api/v1/traces/{}", encoded(&id))).await {
+        Err(failure) if failure.is_not_found() => {
+            return Err(failure.advised(advise_trace(&id, client).await));
+        }
+        trace => trace?,
+    };
     if output.is_json() {
         return output.value(&trace);
     }
@@ -100,6 +110,23 @@ async fn show(
         false => format!("{id}; --full shows all of each value"),
     });
     Ok(())
+}
+
+/// What was probably meant: the trace whose id begins so, or the newest of this name.
+async fn advise_trace(asked: &str, client: &Client) -> String {
+    let page = client.get(&format!("/api/v1/traces?limit={MAX_NEAR}")).await.unwrap_or_default();
+    let traces = page["traces"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let id = |trace: &Value| trace["traceId"].as_str().map(str::to_owned);
+    let begins = |trace: &&Value| id(trace).is_some_and(|id| id.starts_with(asked));
+    if let Some(id) =
+        traces.iter().find(begins).filter(|_| asked.len() >= MIN_BEGINNING).and_then(id)
+    {
+        return format!("did you mean `{id}`?");
+    }
+    match traces.iter().find(|trace| trace["name"] == asked).and_then(id) {
+        Some(id) => format!("did you mean `{id}`, the newest trace of `{asked}`?"),
+        None => "`oxikit trace list` lists those that exist, and `latest` is the newest".to_owned(),
+    }
 }
 
 async fn latest(client: &Client) -> Result<String, Failure> {

@@ -1,5 +1,6 @@
 //! The `oxikit` command, as a process of its own.
 
+mod advice;
 mod approvals;
 mod demo;
 mod eval;

@@ -60,7 +60,6 @@ fn what_cannot_be_run_has_its_exit_code() {
     };
     check(&["flow", "run", "nothing", "1"], 1, "/flow/nothing");
     check(&["flow", "run", "hello", "7"], 1, "INVALID_ARGUMENT");
-    check(&["flow", "run", "hello", "Ada"], 2, "needs its own quotes");
     check(&["flow", "run", "hello", "1", "--context", "[]"], 2, "a JSON object");
     check(&["flow", "run", "hello", "1", "--runtime", "other"], 3, "oxikit runtimes");
     check(&["action", "list", "--runtime", "other"], 3, "oxikit runtimes");

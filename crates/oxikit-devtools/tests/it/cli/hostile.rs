@@ -81,6 +81,11 @@ fn calls() -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ("runtimes", &[&[]]),
         ("action list", &[&[], &["--type", &name], &["--runtime", &name]]),
         (
+            "action show",
+            &[&[&flow], &["/flow/text"], &[&name], &["/flow/text", "--runtime", &name]],
+        ),
+        ("flow list", &[&[], &["--runtime", &name]]),
+        (
             "action run",
             &[&[&flow], &["/flow/text"], &["/flow/fails"], &["/no/such"], &["/flow/text", &name]],
         ),
