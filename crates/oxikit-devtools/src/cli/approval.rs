@@ -8,9 +8,6 @@ use serde_json::{Value, json};
 /// The answers that are understood, for people.
 pub(super) const ANSWERS: &str = "`yes` runs the tool, `yes {…}` also passes it this JSON, `no` or `no <reason>` declines, any other JSON is taken as its output";
 
-/// Members of an interrupt's metadata that hold the question, the usual ones first.
-const QUESTIONS: [&str; 4] = ["question", "message", "reason", "prompt"];
-
 /// An answer to a tool that waits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Decision {
@@ -61,12 +58,14 @@ pub(super) fn describe(name: &str, input: &Value, metadata: &Value) -> String {
         Value::Null => name.to_owned(),
         input => format!("{name} {input}"),
     };
-    let text = QUESTIONS.iter().find_map(|member| metadata[member].as_str());
-    match (text, metadata) {
-        // Other members would be lost.
-        (Some(text), Value::Object(members)) if members.len() == 1 => format!("{call}: {text}"),
+    let only = match metadata {
+        Value::Object(members) if members.len() == 1 => members.values().next(),
+        _ => None,
+    };
+    match (only, metadata) {
         (_, Value::Null | Value::Bool(_)) => call,
-        (_, Value::String(text)) => format!("{call}: {text}"),
+        // `{"question": "Really?"}`: the text says it all.
+        (Some(Value::String(text)), _) | (_, Value::String(text)) => format!("{call}: {text}"),
         (_, metadata) => format!("{call}: {metadata}"),
     }
 }
@@ -132,6 +131,7 @@ mod tests {
             json!({"message": "Sure?", "limit": 7}),
             r#"pay {"amount":12}: {"message":"Sure?","limit":7}"#,
         );
+        check(json!({"limit": 7}), r#"pay {"amount":12}: {"limit":7}"#);
         check(json!("Sure?"), r#"pay {"amount":12}: Sure?"#);
         check(json!(null), r#"pay {"amount":12}"#);
         assert_eq!(describe("pay", &Value::Null, &Value::Null), "pay");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::demo::demo;
 use super::kit::{Ended, PATIENCE, Started, ended, lines_of, oxikit, run_with};
 use super::mcp_kit::Agent;
-use crate::manager::kit::TRACE;
+use crate::manager::kit::{Scripted, TRACE};
 use crate::server::kit::kit as tools;
 
 const QUESTION: &str = "pay {\"amount\":12}: Really pay 12 euros?";
@@ -263,4 +263,58 @@ async fn tools_of_an_agent_without_sessions_are_answered_one_by_one() {
     assert_eq!(asked["interrupts"].as_array().unwrap().len(), 2);
     assert!(refused["message"].as_str().unwrap().contains("2 tools wait"), "{refused}");
     assert_eq!(done["text"], "done");
+}
+
+/// What was recorded of an agent of the official JS runtime: the request, and the result.
+fn recorded(name: &str) -> (Value, Value) {
+    let turns = oxikit_recordings::json("agents/turns.json");
+    let turn = turns.as_array().unwrap().iter().find(|turn| turn["name"] == name).unwrap();
+    let last = match &turn["blocks"] {
+        Value::Array(blocks) => blocks.last().unwrap().as_str().unwrap(),
+        _ => turn["body"].as_str().unwrap(),
+    };
+    let answer: Value = serde_json::from_str(last.trim_start_matches("data: ").trim()).unwrap();
+    (turn["requestBody"].clone(), answer["result"].clone())
+}
+
+/// Answers the next run with a recorded result; the run as it was asked for.
+async fn replays(runtime: &mut Scripted, name: &str) -> Value {
+    let turn = runtime.asked("runAction").await;
+    runtime.state(&turn, TRACE).await;
+    runtime.answer(&turn, json!({"result": recorded(name).1})).await;
+    turn.params
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_of_an_official_agent_get_the_answers_that_were_recorded() {
+    let tools = tools().await;
+    let mut runtime = tools.runtime("one").await;
+    let dir = tools.root().to_owned();
+    let talk = tokio::task::spawn_blocking(move || {
+        fs::write(dir.join("typed"), "/tool danger\nyes {\"approved\":true}\n").unwrap();
+        let mut approves = oxikit(&dir);
+        approves.args(["agent", "chat", "kept"]);
+        let approved = run_with(approves.stdin(fs::File::open(dir.join("typed")).unwrap()));
+        let snapshot = recorded("interrupt").1["snapshotId"].as_str().unwrap().to_owned();
+        let mut responds = oxikit(&dir);
+        responds.args(["agent", "chat", "kept", "--snapshot", &snapshot]);
+        (approved, run_with(responds.args(["--answer", "{\"ok\":true}"])))
+    });
+    replays(&mut runtime, "restartable").await;
+    let restarted = replays(&mut runtime, "restart-ok").await;
+    let (request, _) = recorded("restart-ok");
+    assert_eq!((&restarted["input"], &restarted["init"]), (&request["data"], &request["init"]));
+
+    runtime.lists_agents().await;
+    assert_eq!(replays(&mut runtime, "interrupt-snapshot").await["key"], "/agent-snapshot/kept");
+    let responded = replays(&mut runtime, "interrupt-respond").await;
+    let (request, _) = recorded("interrupt-respond");
+    assert_eq!((&responded["input"], &responded["init"]), (&request["data"], &request["init"]));
+
+    let (approved, responded) = talk.await.unwrap();
+    assert_eq!((approved.code, responded.code), (0, 0), "{approved:?} {responded:?}");
+    let question = "waits for an answer: danger {\"path\":\"/x\"}: needs approval\n";
+    assert!(approved.stdout.contains(question), "{approved:?}");
+    let session = recorded("restart-ok").1["sessionId"].as_str().unwrap().to_owned();
+    assert!(approved.stderr.contains(&format!("--session {session}")), "{approved:?}");
 }

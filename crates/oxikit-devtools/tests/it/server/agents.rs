@@ -14,7 +14,7 @@ pub(super) async fn agents() -> (Kit, Scripted) {
 
 impl Scripted {
     /// Answers what agents there are.
-    pub(super) async fn lists_agents(&mut self) {
+    pub(crate) async fn lists_agents(&mut self) {
         let agent = |name: &str, kept_by: &str| {
             json!({"name": name, "inputSchema": {"type": "object"},
                 "metadata": {"agent": {"stateManagement": kept_by}, "bidi": true}})
