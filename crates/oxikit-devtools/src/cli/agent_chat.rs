@@ -60,32 +60,6 @@ fn again(name: &str, has_context: bool) -> String {
     format!("oxikit agent chat {name}{context} --session")
 }
 
-impl ManagedAgent {
-    /// A conversation in a session. If tools wait for an answer in it they are known.
-    pub(super) async fn in_session(self: &Arc<Self>, session: String) -> Result<Chat, Status> {
-        let door = self.clone();
-        match Chat::load_session(door.clone(), &session).await {
-            Ok(chat) if !chat.interrupts().is_empty() => Ok(chat),
-            // Without a snapshot: the agent goes on from the latest one of that moment.
-            Ok(_) => Ok(Chat::new(door).in_session(session)),
-            Err(status) if status.code() == StatusCode::NotFound => {
-                Ok(Chat::new(door).in_session(session))
-            }
-            Err(status) => Err(status),
-        }
-    }
-
-    /// A conversation from a snapshot, the same.
-    async fn from_snapshot(self: &Arc<Self>, snapshot: String) -> Result<Chat, Status> {
-        let loaded = Chat::load_snapshot(self.clone(), &snapshot).await?;
-        // Of a snapshot that is not resumable another one was loaded.
-        match loaded.snapshot_id() == Some(&*snapshot) && !loaded.interrupts().is_empty() {
-            true => Ok(loaded),
-            false => Ok(Chat::new(self.clone()).from_snapshot(snapshot)),
-        }
-    }
-}
-
 /// What is said next.
 enum Turn {
     Message(String),

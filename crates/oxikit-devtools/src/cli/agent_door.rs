@@ -1,8 +1,10 @@
 //! An agent of a runtime, reached through the tools.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use futures_util::stream;
-use oxikit_core::chat::{AgentDoor, AgentEvent, Invocation};
+use oxikit_core::chat::{AgentDoor, AgentEvent, Chat, Invocation};
 use oxikit_core::{Result, Status, StatusCode};
 use oxikit_wire::{
     AgentAbortRequest, AgentAbortResponse, AgentInit, AgentInput, GetSnapshotRequest,
@@ -28,6 +30,30 @@ pub(super) struct ManagedAgent {
 }
 
 impl ManagedAgent {
+    /// A conversation in a session. If tools wait for an answer in it they are known.
+    pub(super) async fn in_session(self: &Arc<Self>, session: String) -> Result<Chat> {
+        let door = self.clone();
+        match Chat::load_session(door.clone(), &session).await {
+            Ok(chat) if !chat.interrupts().is_empty() => Ok(chat),
+            // Without a snapshot: the agent goes on from the latest one of that moment.
+            Ok(_) => Ok(Chat::new(door).in_session(session)),
+            Err(status) if status.code() == StatusCode::NotFound => {
+                Ok(Chat::new(door).in_session(session))
+            }
+            Err(status) => Err(status),
+        }
+    }
+
+    /// A conversation from a snapshot, the same.
+    pub(super) async fn from_snapshot(self: &Arc<Self>, snapshot: String) -> Result<Chat> {
+        let loaded = Chat::load_snapshot(self.clone(), &snapshot).await?;
+        // Of a snapshot that is not resumable another one was loaded.
+        match loaded.snapshot_id() == Some(&*snapshot) && !loaded.interrupts().is_empty() {
+            true => Ok(loaded),
+            false => Ok(Chat::new(self.clone()).from_snapshot(snapshot)),
+        }
+    }
+
     /// A call of an action that has the agent's name.
     fn call(&self, kind: &str) -> Call {
         let context = self.context.clone();
