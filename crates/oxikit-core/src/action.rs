@@ -121,8 +121,18 @@ impl Action {
     }
 
     fn execute(&self, call: Call, chunks: Option<Sink>) -> Result<Execution<'static, Payload>> {
-        let Call { inputs, init, context, labels, registry, parent, extra, is_independent, .. } =
-            call;
+        let Call {
+            inputs,
+            init,
+            context,
+            labels,
+            registry,
+            parent,
+            extra,
+            is_independent,
+            is_unrecorded,
+            ..
+        } = call;
         let data = match context {
             Some(context) => context,
             None => parent.as_ref().map(|parent| parent.data().clone()).unwrap_or_default(),
@@ -130,7 +140,7 @@ impl Action {
         let registry = registry
             .or_else(|| parent.as_ref().map(|parent| parent.registry().clone()))
             .unwrap_or_default();
-        let exporter = registry.exporter();
+        let exporter = registry.exporter().filter(|_| !is_unrecorded);
         // Written before the input is handed over, and only if somebody listens.
         let shown_input = exporter.as_ref().and_then(|_| inputs.peek()).and_then(show_payload);
         let shown_init = exporter.as_ref().and(init.as_ref()).and_then(show_payload);

@@ -22,6 +22,7 @@ pub struct Call {
     pub(crate) parent: Option<Context>,
     pub(crate) extra: Option<Extra>,
     pub(crate) is_independent: bool,
+    pub(crate) is_unrecorded: bool,
     pub(crate) chunks: WantedChunks,
 }
 
@@ -65,6 +66,7 @@ impl Call {
             parent: Context::current(),
             extra: None,
             is_independent: false,
+            is_unrecorded: false,
             chunks: WantedChunks::Typed,
         }
     }
@@ -117,6 +119,26 @@ impl Call {
     #[must_use]
     pub fn independent(mut self) -> Self {
         self.is_independent = true;
+        self
+    }
+
+    /// Records no span of the action: for calls that only look at something, such as
+    /// one that shows a session, and would fill the list of traces. Its steps and the
+    /// actions that it calls are recorded as usual.
+    ///
+    /// ```
+    /// # use oxikit_core::{Action, ActionKind, Call, Context, Registry, Result};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// # let app = Registry::default();
+    /// let count = Action::builder(ActionKind::Flow, "count")
+    ///     .handler(|words: String, _: Context| async move { Ok(words.split(' ').count()) });
+    /// let call = Call::new("a b c".to_owned()).in_registry(&app).unrecorded();
+    /// assert_eq!(count.run(call).await?.parse::<usize>()?, 3);
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn unrecorded(mut self) -> Self {
+        self.is_unrecorded = true;
         self
     }
 

@@ -51,6 +51,8 @@ mod handler;
 mod inputs;
 pub mod json_patch;
 mod kind;
+#[doc(hidden)]
+pub mod near;
 mod payload;
 pub mod ports;
 mod queue;

@@ -120,7 +120,8 @@ impl AppControl for App {
                 .iter()
                 .map(|word| word.to_string_lossy().into())
                 .collect(),
-            exit: record.exit.clone(),
+            // That of an earlier process says nothing about this one.
+            exit: record.exit.clone().filter(|_| pid.is_none()),
             last_lines: self.0.tail.lines(),
             restarts: record.starts.saturating_sub(1),
         }

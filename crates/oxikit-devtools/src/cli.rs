@@ -2,9 +2,12 @@
 //! call them.
 
 mod action;
+mod advice;
 mod agent;
+mod agent_chat;
 mod agent_door;
 mod app;
+mod approval;
 mod args;
 mod client;
 mod config;
@@ -27,6 +30,7 @@ mod mcp;
 mod output;
 mod run;
 mod runtimes;
+mod schema_text;
 mod session;
 mod session_text;
 mod settings;
@@ -34,8 +38,9 @@ mod start;
 mod table;
 mod trace;
 mod trace_tree;
+mod usage;
+mod value_text;
 
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,7 +49,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::app::run_guard;
 use crate::demo::run_demo;
-use crate::terminal::{self, Text};
+use crate::terminal::Text;
 use args::{Cli, Command};
 use client::Client;
 use failure::{Exit, Failure};
@@ -55,25 +60,13 @@ pub fn main() -> ExitCode {
     let words = genkit_names::translate(std::env::args_os().collect());
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return refused(error, &words).into(),
+        Err(error) => return usage::refused(error, &words).into(),
     };
     let mut output = Output::new(cli.json);
     match run(cli, &mut output) {
         Ok(()) => Exit::Good.into(),
         Err(failure) => failure.report(&mut output).into(),
     }
-}
-
-/// Shows why the words are no command, or the help that they ask for.
-fn refused(error: clap::Error, words: &[OsString]) -> Exit {
-    // An error repeats what was typed or pasted. The same words with their control
-    // characters made visible are refused for the same reason.
-    let visible = words.iter().map(|word| terminal::line(&word.to_string_lossy()).into_owned());
-    let shown =
-        Cli::try_parse_from(visible).err().unwrap_or_else(|| clap::Error::new(error.kind()));
-    // A reader who has left needs no help.
-    _ = shown.print();
-    Exit::from_usage(error.exit_code())
 }
 
 /// All commands, each with the words that name it: for tests that go through them.

@@ -64,7 +64,10 @@ fn define_flows(ai: &Oxikit) {
             .handler(|case: EvalDataPoint| async move {
                 let output = case.output.map(|output| output.to_string()).unwrap_or_default();
                 let input = case.input.as_ref().and_then(Value::as_str).unwrap_or_default();
-                Ok(Score::passed_if(output.contains(input)))
+                let has_passed = output.contains(input);
+                let verb = if has_passed { "holds" } else { "does not hold" };
+                let reasoning = format!("the answer {verb} \"{input}\"");
+                Ok(Score::passed_if(has_passed).with_reasoning(reasoning))
             }),
     );
 }

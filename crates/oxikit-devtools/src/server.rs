@@ -125,6 +125,7 @@ impl DevServer {
         let own = move || shared.upgrade().map(|it| it.own_processes()).unwrap_or_default();
         let taken = server.shared.options.telemetry.clone();
         let taken = taken.with_own_processes(OwnProcesses::new(own));
+        let taken = taken.with_looks(server.shared.looks.clone());
         let spans = telemetry_routes(server.traces().clone(), tokens.telemetry, taken);
         server.open(telemetry, Door::plain(spans));
         Ok(server)

@@ -11,6 +11,7 @@ mod api;
 mod body;
 mod door;
 mod follow;
+mod looks;
 mod native;
 mod official;
 mod options;
@@ -25,6 +26,7 @@ mod unverified;
 
 pub use api::trace_routes;
 pub(crate) use api::{TRACE_ROUTES, failure as trace_failure, status as trace_status};
+pub(crate) use looks::Looks;
 pub use options::TelemetryOptions;
 pub(crate) use own_processes::{Connection, OwnProcess, OwnProcesses};
 pub use routes::telemetry_routes;

@@ -247,6 +247,26 @@ async fn every_exporter_gets_every_span() {
 }
 
 #[tokio::test]
+async fn a_call_may_be_unrecorded() {
+    let (recorder, registry) = Recorder::new();
+    let inner = Action::builder(ActionKind::Tool, "inner").handler(|(): ()| async { Ok(2) });
+    let outer = Action::builder(ActionKind::Flow, "outer").handler({
+        move |(): ()| {
+            let inner = inner.clone();
+            async move { inner.run(Call::empty()).await?.parse::<u32>() }
+        }
+    });
+    let call = || Call::empty().in_registry(&registry);
+    assert_eq!(outer.run(call().unrecorded()).await.unwrap().parse::<u32>().unwrap(), 2);
+    let names = |recorder: &Recorder| {
+        recorder.ended().into_iter().map(|span| span.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&recorder), ["inner"]);
+    outer.run(call()).await.unwrap();
+    assert_eq!(names(&recorder), ["inner", "inner", "outer"]);
+}
+
+#[tokio::test]
 async fn a_span_can_be_looked_at_while_it_runs() {
     #[derive(Default)]
     struct Open(std::sync::Mutex<Option<OpenSpan>>);

@@ -1,14 +1,18 @@
 //! `oxikit action`: actions of any kind.
 
+use std::io;
+
 use oxikit_core::check_exact;
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::args::{ActionArgs, ActionCommand, CallArgs, Target};
 use super::client::{Client, encoded};
 use super::failure::{Exit, Failure};
 use super::output::Output;
-use super::run::{Call, Outcome, context_argument, json_argument};
+use super::run::{Call, Outcome, context_argument, not_json};
+use super::schema_text;
+use super::value_text::{Detail, labelled, labelled_text};
 use crate::terminal::{Text, json_line, json_lines};
 use crate::untrusted_file::read_stdin;
 
@@ -21,6 +25,10 @@ pub(super) async fn run(
         ActionCommand::List { kind, target } => {
             let list = list(client, &target, kind.as_deref()).await?;
             show_list(&list, output)
+        }
+        ActionCommand::Show { key, target } => {
+            let action = client.action(&key, target.runtime.as_deref()).await?;
+            show_action(&action, output)
         }
         ActionCommand::Run { key, call } => call_action(key, call, client, output).await,
     }
@@ -61,6 +69,52 @@ fn show_list(list: &Value, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What an action is, and what it takes and answers.
+fn show_action(action: &Value, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        return output.value(action);
+    }
+    output.line(Text::new().bold(action["key"].as_str().unwrap_or("?")))?;
+    if let Some(description) = action["description"].as_str() {
+        output.line(Text::from("  ").paragraph(description))?;
+    }
+    for (label, member) in [
+        ("init", "initSchema"),
+        ("input", "inputSchema"),
+        ("output", "outputSchema"),
+        ("chunks", "streamSchema"),
+        ("metadata", "metadata"),
+    ] {
+        let value = &action[member];
+        if value.as_object().is_some_and(|members| !members.is_empty()) {
+            labelled(2, label, value, Detail::Full).map_or(Ok(()), |text| output.line(text))?;
+        } else if matches!(member, "inputSchema" | "outputSchema") {
+            output.line(labelled_text(2, label, "not described", Detail::Full))?;
+        }
+    }
+    Ok(())
+}
+
+/// The input as it was typed: JSON, or a text for an action that takes one.
+async fn read_input(text: String, call: &Call, client: &Client) -> Result<Box<RawValue>, Failure> {
+    let error = match serde_json::from_str(&text) {
+        Ok(input) => return Ok(input),
+        Err(error) => error,
+    };
+    let action = client.action(&call.key, call.runtime_id.as_deref()).await?;
+    let schema = &action["inputSchema"];
+    // What begins as JSON is broken JSON.
+    let is_json = text.trim_start().starts_with(['{', '[', '"']);
+    if schema_text::is_text(schema) && !is_json && !text.trim().is_empty() {
+        return Ok(to_raw_value(text.trim_end_matches(['\n', '\r'])).map_err(io::Error::other)?);
+    }
+    let failure = not_json("input", &text, &error);
+    Err(match schema.is_object() {
+        true => failure.advised(format!("`{}` takes {}", call.key, schema_text::brief(schema))),
+        false => failure,
+    })
+}
+
 /// Runs an action and shows what comes of it.
 pub(super) async fn call_action(
     key: String,
@@ -72,9 +126,11 @@ pub(super) async fn call_action(
         Some("-") => Some(read_stdin()?),
         input => input.map(str::to_owned),
     };
-    let input = input.map(|text| json_argument("input", &text)).transpose()?;
     let context = context_argument(args.context.as_deref())?;
-    let call = Call { input, context, ..args.target.call(key) };
+    let mut call = Call { context, ..args.target.call(key) };
+    if let Some(text) = input {
+        call.input = Some(read_input(text, &call, client).await?);
+    }
     let outcome = if args.stream {
         client.stream(&call, args.timeout, |chunk| show_chunk(chunk, output)).await?
     } else {
@@ -110,6 +166,9 @@ fn show_outcome(outcome: &Outcome, is_streamed: bool, output: &mut Output) -> Re
         }
         if let Some(error) = &outcome.error {
             output.error(&error.text());
+            if let Some(hint) = &error.hint {
+                output.remark(hint);
+            }
         }
         if let Some(trace_id) = &outcome.trace_id {
             output.remark(format!("oxikit trace show {trace_id}"));

@@ -1,8 +1,10 @@
 //! An agent of a runtime, reached through the tools.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use futures_util::stream;
-use oxikit_core::chat::{AgentDoor, AgentEvent, Invocation};
+use oxikit_core::chat::{AgentDoor, AgentEvent, Chat, Invocation};
 use oxikit_core::{Result, Status, StatusCode};
 use oxikit_wire::{
     AgentAbortRequest, AgentAbortResponse, AgentInit, AgentInput, GetSnapshotRequest,
@@ -13,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::args::Target;
-use super::client::Client;
+use super::client::{Client, encoded, query};
 use super::failure::Failure;
 use super::run::{Call, RunError, RunPart, key_of};
 
@@ -28,6 +30,30 @@ pub(super) struct ManagedAgent {
 }
 
 impl ManagedAgent {
+    /// A conversation in a session. If tools wait for an answer in it they are known.
+    pub(super) async fn in_session(self: &Arc<Self>, session: String) -> Result<Chat> {
+        let door = self.clone();
+        match Chat::load_session(door.clone(), &session).await {
+            Ok(chat) if !chat.interrupts().is_empty() => Ok(chat),
+            // Without a snapshot: the agent goes on from the latest one of that moment.
+            Ok(_) => Ok(Chat::new(door).in_session(session)),
+            Err(status) if status.code() == StatusCode::NotFound => {
+                Ok(Chat::new(door).in_session(session))
+            }
+            Err(status) => Err(status),
+        }
+    }
+
+    /// A conversation from a snapshot, the same.
+    pub(super) async fn from_snapshot(self: &Arc<Self>, snapshot: String) -> Result<Chat> {
+        let loaded = Chat::load_snapshot(self.clone(), &snapshot).await?;
+        // Of a snapshot that is not resumable another one was loaded.
+        match loaded.snapshot_id() == Some(&*snapshot) && !loaded.interrupts().is_empty() {
+            true => Ok(loaded),
+            false => Ok(Chat::new(self.clone()).from_snapshot(snapshot)),
+        }
+    }
+
     /// A call of an action that has the agent's name.
     fn call(&self, kind: &str) -> Call {
         let context = self.context.clone();
@@ -73,7 +99,16 @@ impl AgentDoor for ManagedAgent {
     }
 
     async fn snapshot(&self, request: GetSnapshotRequest) -> Result<SessionSnapshot> {
-        self.run_companion("agent-snapshot", &request).await
+        let context = self.context.as_deref().map(|context| context.get().to_owned());
+        let query = query(&[
+            ("snapshotId", request.snapshot_id.as_ref()),
+            ("sessionId", request.session_id.as_ref()),
+            ("runtime", self.target.runtime.as_ref()),
+            ("context", context.as_ref()),
+        ]);
+        // Not a run of the companion action: looking at a snapshot leaves no trace.
+        let path = format!("/api/agents/{}/snapshot?{query}", encoded(&self.name));
+        Ok(serde_json::from_value(self.client.get(&path).await.map_err(status_of)?)?)
     }
 
     async fn abort(&self, snapshot_id: &str) -> Result<Option<SnapshotStatus>> {

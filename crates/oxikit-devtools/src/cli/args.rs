@@ -16,7 +16,7 @@ use super::eval_args::{DatasetArgs, EvalArgs};
 use super::settings::SettingArgs;
 pub(super) use actions::{ActionArgs, ActionCommand, CallArgs, FlowArgs, FlowCommand};
 pub(super) use agents::{
-    AgentArgs, AgentCommand, Caller, SessionArgs, SessionCommand, SessionListArgs, SessionName,
+    AgentArgs, AgentCommand, ChatArgs, SessionArgs, SessionCommand, SessionListArgs, SessionName,
 };
 pub(super) use logs::{LogArgs, LogCommand, LogFilterArgs};
 pub(super) use traces::{TraceArgs, TraceCommand, TraceFilterArgs};

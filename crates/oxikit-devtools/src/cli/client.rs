@@ -167,16 +167,18 @@ struct Refusal {
     /// Such as `NOT_FOUND`.
     status: Option<String>,
     message: String,
+    #[serde(default)]
+    details: Option<Value>,
 }
 
 impl From<Refusal> for Failure {
-    fn from(Refusal { status, message }: Refusal) -> Self {
+    fn from(Refusal { status, message, details }: Refusal) -> Self {
         let status = status.unwrap_or_else(|| "UNKNOWN".to_owned());
         let exit = match status.as_str() {
             "UNAVAILABLE" => Exit::NobodyThere,
             _ => Exit::Failed,
         };
-        Self::Told { exit, status, message }
+        Self::Told { exit, status, message, details }
     }
 }
 

@@ -16,6 +16,7 @@ use super::events::Events;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::run::{context_argument, json_argument, key_of};
+use super::value_text::Detail;
 use crate::terminal;
 
 const PATH: &str = "/api/v1/evaluations";
@@ -55,10 +56,10 @@ pub(super) async fn run(
             }
             show_list(&client.get(&path).await?, output)
         }
-        EvalCommand::Show { id } => {
+        EvalCommand::Show { id, full } => {
             let id = if id == "latest" { latest(client).await? } else { id };
             let run = client.get(&format!("{PATH}/{}", encoded(&id))).await?;
-            if output.is_json() { output.value(&run) } else { show(&run, output) }
+            if output.is_json() { output.value(&run) } else { show(&run, Detail::of(full), output) }
         }
         EvalCommand::Extract { flow, output: to, limit, label } => {
             extract(&flow, to.as_deref(), limit, label.as_deref(), client, output).await
@@ -118,7 +119,16 @@ async fn evaluate(
     let answer = client.start(&format!("{PATH}/stream"), &request).await?;
     let id = match follow(Events::new(answer)).await {
         Ok(id) => id,
-        Err(failure) => return Err(client.explain(failure, args.target.runtime.as_deref()).await),
+        Err(failure) => {
+            let runtime = args.target.runtime.as_deref();
+            let failure = client.explain(failure, runtime).await;
+            return Err(match &request.action_ref {
+                Some(key) if failure.is_not_found() => {
+                    failure.advised(client.advise_key(key, runtime).await)
+                }
+                _ => failure,
+            });
+        }
     };
     let run = client.get(&format!("{PATH}/{}", encoded(&id))).await?;
     if let Some(to) = &args.output {
@@ -129,7 +139,7 @@ async fn evaluate(
     if output.is_json() {
         output.value(&json!({"ok": is_good, "evaluation": run["key"], "figures": figures}))?;
     } else {
-        show(&run, output)?;
+        show(&run, Detail::Folded, output)?;
         output.remark(format!("oxikit eval show {id}"));
     }
     if is_good { Ok(()) } else { Err(Failure::Shown(Exit::Failed)) }

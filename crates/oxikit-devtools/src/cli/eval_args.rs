@@ -119,11 +119,14 @@ array, or one a line. `oxikit eval extract` makes such a file out of traces.")]
         #[arg(long, value_name = "ID")]
         dataset: Option<String>,
     },
-    /// Show an evaluation: what evaluators said of each case.
+    /// Show an evaluation: input, output, scores and reasons of each case.
     Show {
         /// Its id; `latest` is the newest one.
         #[arg(default_value = "latest")]
         id: String,
+        /// Show all of each value; else one line of it.
+        #[arg(long)]
+        full: bool,
     },
     /// Make cases out of the traces of a flow.
     #[command(after_help = "\

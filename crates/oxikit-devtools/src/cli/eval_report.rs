@@ -1,16 +1,12 @@
 //! What came of an evaluation, for people and for CI.
 
-use std::collections::{BTreeMap, HashSet};
-
 use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
 use super::output::Output;
+use super::value_text::{Detail, labelled, labelled_text};
 use crate::terminal::Text;
-
-/// Maximum number of evaluators that have a column. Others are only counted.
-const MAX_EVALUATORS: usize = 24;
 
 /// An evaluation in figures. The JSON form is documented.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -87,27 +83,14 @@ fn verdict(metric: &Value) -> Option<bool> {
     }
 }
 
-/// Shows a row for each case with a column for each evaluator, and the sums.
-pub(super) fn show(run: &Value, output: &mut Output) -> Result<(), Failure> {
-    let cases = list(&run["results"]);
-    let mut columns: Vec<String> = Vec::new();
-    let mut more: HashSet<String> = HashSet::new();
-    for name in cases.iter().flat_map(|case| list(&case["metrics"])).map(column) {
-        match columns.len() < MAX_EVALUATORS {
-            true if !columns.contains(&name) => columns.push(name),
-            false if !columns.contains(&name) => _ = more.insert(name),
-            _ => {}
+/// Shows each case with its input, its output and what evaluators say of it, then the
+/// sums.
+pub(super) fn show(run: &Value, detail: Detail, output: &mut Output) -> Result<(), Failure> {
+    for line in list(&run["results"]).iter().flat_map(|case| lines(case, detail)) {
+        match detail {
+            Detail::Folded => output.row(line)?,
+            Detail::Full => output.line(line)?,
         }
-    }
-    let mut rows = vec![vec!["CASE".to_owned(), "RUN".to_owned()]];
-    rows[0].extend(columns.iter().cloned());
-    rows.extend(cases.iter().map(|case| row(case, &columns)));
-    output.table(&rows, &[0])?;
-    if !more.is_empty() {
-        output.remark(format!("{} more evaluators: see them with --json", more.len()));
-    }
-    for (what, why) in reasons(cases) {
-        output.remark(format!("{what}: {why}"));
     }
     for summary in list(&run["key"]["metricSummaries"]) {
         let name = Text::new().bold(short(&summary["evaluator"]));
@@ -116,14 +99,27 @@ pub(super) fn show(run: &Value, output: &mut Output) -> Result<(), Failure> {
     output.line(Figures::of(run).text())
 }
 
-fn row(case: &Value, columns: &[String]) -> Vec<String> {
-    let cells: BTreeMap<String, String> =
-        list(&case["metrics"]).iter().map(|metric| (column(metric), cell(metric))).collect();
-    let ran = if case["error"].is_string() { "failed" } else { "ok" };
-    let mut row = vec![case["testCaseId"].as_str().unwrap_or("?").to_owned(), ran.to_owned()];
-    let cell = |name: &String| cells.get(name).cloned().unwrap_or_else(|| "-".to_owned());
-    row.extend(columns.iter().map(cell));
-    row
+fn lines(case: &Value, detail: Detail) -> Vec<Text> {
+    let name = Text::new().bold(case["testCaseId"].as_str().unwrap_or("?"));
+    let mut lines = vec![match case["error"].as_str() {
+        Some(_) => name.plain(" ").red("failed"),
+        None => name.plain(" ok"),
+    }];
+    for member in ["input", "output", "reference"] {
+        lines.extend(labelled(2, member, &case[member], detail));
+    }
+    if let Some(error) = case["error"].as_str() {
+        lines.push(labelled_text(2, "error", error, detail));
+    }
+    for metric in list(&case["metrics"]) {
+        let said = metric["error"].as_str().or_else(|| metric["rationale"].as_str());
+        let text = match said {
+            Some(why) => format!("{} ({why})", cell(metric)),
+            None => cell(metric),
+        };
+        lines.push(labelled_text(2, &column(metric), &text, detail));
+    }
+    lines
 }
 
 /// The name of an evaluator, with that of its score.
@@ -152,26 +148,6 @@ fn cell(metric: &Value) -> String {
     };
     let parts = [metric["status"].as_str().map(str::to_owned), score];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
-}
-
-/// What went wrong, each reason once: with the first case that has it.
-fn reasons(cases: &[Value]) -> Vec<(String, String)> {
-    let mut reasons: Vec<(String, String)> = Vec::new();
-    let mut known = HashSet::new();
-    let mut add = |what: String, why: &Value| {
-        let why = why.as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-        if !why.is_empty() && known.insert(why.clone()) {
-            reasons.push((what, why));
-        }
-    };
-    for case in cases {
-        let name = case["testCaseId"].as_str().unwrap_or("?");
-        add(name.to_owned(), &case["error"]);
-        for metric in list(&case["metrics"]) {
-            add(format!("{name}, {}", column(metric)), &metric["error"]);
-        }
-    }
-    reasons
 }
 
 /// The sum of an evaluator: its mean, its verdicts, or its words.
@@ -244,14 +220,27 @@ mod tests {
     }
 
     #[test]
-    fn a_case_has_a_cell_for_each_evaluator() {
-        let case = json!({"testCaseId": "a", "metrics": [
-            {"evaluator": "/evaluator/x", "score": true, "status": "PASS"},
+    fn a_case_has_its_values_and_a_line_for_each_evaluator() {
+        let case = json!({"testCaseId": "a", "input": {"q": 1}, "output": "so", "metrics": [
+            {"evaluator": "/evaluator/x", "score": true, "status": "PASS", "rationale": "fine\nso"},
             {"evaluator": "/evaluator/y", "scoreId": "tone", "score": 4},
             {"evaluator": "/evaluator/z", "error": "no"},
         ]});
-        let columns = ["x", "y/tone", "z", "w"].map(str::to_owned);
-        assert_eq!(row(&case, &columns), ["a", "ok", "PASS", "4", "error", "-"]);
-        assert_eq!(row(&json!({"testCaseId": "b", "error": "e"}), &[]), ["b", "failed"]);
+        let shown = |case: &Value| {
+            let lines = lines(case, Detail::Folded);
+            lines.iter().map(Text::uncoloured).collect::<Vec<_>>()
+        };
+        let expected = [
+            "a ok",
+            r#"  input: {"q":1}"#,
+            r#"  output: "so""#,
+            "  x: PASS (fine so)",
+            "  y/tone: 4",
+            "  z: error (no)",
+        ];
+        assert_eq!(shown(&case), expected);
+        let failed = json!({"testCaseId": "b", "input": 7, "reference": "r", "error": "e"});
+        let expected = ["b failed", "  input: 7", r#"  reference: "r""#, "  error: e"];
+        assert_eq!(shown(&failed), expected);
     }
 }

@@ -46,6 +46,8 @@ pub(super) enum Failure {
         status: String,
         /// What is wrong, and what to do.
         message: String,
+        /// What else the tools or the runtime have said.
+        details: Option<Value>,
     },
     /// It was told already, as part of the output.
     Shown(Exit),
@@ -71,13 +73,43 @@ impl Failure {
     }
 
     fn new(exit: Exit, status: &str, message: impl Into<String>) -> Self {
-        Self::Told { exit, status: status.to_owned(), message: message.into() }
+        Self::Told { exit, status: status.to_owned(), message: message.into(), details: None }
+    }
+
+    /// With what else is known; nothing if that is null.
+    pub(super) fn with_details(self, more: Option<Value>) -> Self {
+        match self {
+            Self::Told { exit, status, message, .. } => {
+                Self::Told { exit, status, message, details: more.filter(|it| !it.is_null()) }
+            }
+            failure => failure,
+        }
+    }
+
+    /// With advice behind the message, if there is any.
+    pub(super) fn advised(self, advice: impl Into<Option<String>>) -> Self {
+        match (self, advice.into()) {
+            (Self::Told { exit, status, message, details }, Some(advice)) => {
+                Self::Told { exit, status, message: format!("{message}; {advice}"), details }
+            }
+            (failure, _) => failure,
+        }
+    }
+
+    /// Whether something that was named does not exist.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Told { status, .. } if status == "NOT_FOUND")
     }
 
     /// As the output of a command shows it.
     pub(super) fn to_json(&self) -> Value {
         match self {
-            Self::Told { status, message, .. } => json!({"status": status, "message": message}),
+            Self::Told { status, message, details: None, .. } => {
+                json!({"status": status, "message": message})
+            }
+            Self::Told { status, message, details, .. } => {
+                json!({"status": status, "message": message, "details": details})
+            }
             Self::Shown(_) | Self::Unread => Value::Null,
         }
     }

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use super::action::call_action;
-use super::args::{FlowArgs, FlowCommand};
+use super::action::{self, call_action};
+use super::args::{FlowArgs, FlowCommand, Target};
 use super::client::Client;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::run::{Call, Outcome, context_argument, key_of};
+use super::schema_text;
 use crate::terminal::{self, json_line};
 use crate::untrusted_file::read_named;
 
@@ -22,6 +24,7 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     match args.command {
+        FlowCommand::List { target } => list(client, &target, output).await,
         FlowCommand::Run { name, call } => {
             call_action(key_of("flow", &name), call, client, output).await
         }
@@ -54,6 +57,37 @@ pub(super) async fn run(
             if failed == 0 { Ok(()) } else { Err(Failure::Shown(Exit::Failed)) }
         }
     }
+}
+
+async fn list(client: &Client, target: &Target, output: &mut Output) -> Result<(), Failure> {
+    let list = action::list(client, target, Some("flow")).await?;
+    let flows = list["actions"].as_object().into_iter().flatten();
+    let name = |key: &str| key.strip_prefix("/flow/").unwrap_or(key).to_owned();
+    if output.is_json() {
+        let flow = |(key, action): (&String, &Value)| {
+            let mut flow = json!({"name": name(key), "key": key});
+            for member in ["description", "inputSchema", "outputSchema"] {
+                if !action[member].is_null() {
+                    flow[member] = action[member].clone();
+                }
+            }
+            flow
+        };
+        return output.value(&flows.map(flow).collect::<Vec<_>>());
+    }
+    let row = |(key, action): (&String, &Value)| {
+        let schema = |member: &str| schema_text::brief(&action[member]);
+        let description = action["description"].as_str().unwrap_or_default();
+        let description = description.lines().next().unwrap_or_default().to_owned();
+        vec![name(key), schema("inputSchema"), schema("outputSchema"), description]
+    };
+    let rows: Vec<_> = flows.map(row).collect();
+    if rows.is_empty() {
+        output.remark("no flows; `oxikit action list` lists the actions of all kinds");
+        return Ok(());
+    }
+    let heading = ["FLOW", "TAKES", "ANSWERS", "DESCRIPTION"].map(str::to_owned).to_vec();
+    output.table(&[vec![heading], rows].concat(), &[0])
 }
 
 /// One run of a batch.

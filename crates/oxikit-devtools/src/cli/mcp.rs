@@ -5,6 +5,7 @@
 //! the protocol is on the standard output.
 
 mod agents;
+mod chat;
 mod conversations;
 mod desk;
 mod length;
@@ -32,7 +33,8 @@ const INSTRUCTIONS: &str = "\
 Develop and debug a Genkit application of any language (flows, agents, tools, prompts, models). \
 Begin with list_runtimes. If nothing runs, start_runtime starts the application of the project. \
 list_flows and list_actions show what can be run, with input schemas; run_flow, run_action and \
-chat run it and name the trace. After a failure or a surprise look at get_trace and list_logs: \
+chat run it and name the trace. A tool of an agent may ask before it acts: chat then answers with \
+`interrupts`; ask the user, and call chat again with `approve` or `answers`. After a failure or a surprise look at get_trace and list_logs: \
 they show each model call and tool call with its input, output and error. After a change of the \
 code call restart_runtime before you run anything again. If a runtime is not visible, ask doctor.";
 
@@ -47,7 +49,7 @@ pub(super) async fn run(place: &Place) -> Result<(), Failure> {
     }
     let desk = Arc::new(Desk::new(place.clone()));
     let toolbox = Toolbox::new(desk.clone(), INSTRUCTIONS);
-    let toolbox = runtimes::add(traces::add(agents::add(runs::add(toolbox))));
+    let toolbox = runtimes::add(traces::add(chat::add(agents::add(runs::add(toolbox)))));
     let served = tokio::select! {
         served = toolbox.into_server().serve_stdio() => served,
         () = signals.next() => Ok(()),

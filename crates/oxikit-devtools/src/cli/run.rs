@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::args::Target;
 use super::client::{Client, read};
@@ -56,15 +56,45 @@ pub(super) struct RunError {
     /// What else the runtime said, such as where in the code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<Box<RawValue>>,
+    /// What would have fitted.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<String>,
 }
 
 impl RunError {
-    /// For people. Some runtimes begin their messages with the status.
-    pub(super) fn text(&self) -> String {
-        match self.message.starts_with(&self.status) {
-            true => self.message.clone(),
-            false => format!("{}: {}", self.status, self.message),
+    pub(super) fn new(status: &str, message: String, details: Option<Box<RawValue>>) -> Self {
+        Self { status: status.to_owned(), message, details, hint: None }
+    }
+
+    /// Everything once: some runtimes begin their messages with the status, repeat the
+    /// message as a stack that has no frames, and name the trace again.
+    fn tidy(&mut self, trace_id: Option<&str>) {
+        let prefix = format!("{}: ", self.status);
+        if let Some(rest) = self.message.strip_prefix(&prefix) {
+            self.message = rest.to_owned();
         }
+        let Some(details) = self.details.as_deref().map(RawValue::get) else { return };
+        // The members stay the text they came as.
+        let members = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(details);
+        let Ok(mut members) = members else { return };
+        let is_said = |stack: &str| {
+            stack.strip_prefix(&prefix).unwrap_or(stack).trim() == self.message.trim()
+        };
+        members.retain(|name, value| {
+            let text = serde_json::from_str::<String>(value.get());
+            match (name.as_str(), text) {
+                ("stack", Ok(stack)) => !is_said(&stack),
+                ("traceId", Ok(id)) => Some(&*id) != trace_id,
+                _ => true,
+            }
+        });
+        let is_empty = members.is_empty();
+        self.details = to_raw_value(&members).ok().filter(|_| !is_empty);
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        format!("{}: {}", self.status, self.message)
     }
 }
 
@@ -85,8 +115,9 @@ impl Outcome {
         let ended = match ended {
             Ok(ended) => ended,
             // It was refused before it began, such as for its input.
-            Err(Failure::Told { exit: Exit::Failed, status, message }) => {
-                Err(RunError { status, message, details: None })
+            Err(Failure::Told { exit: Exit::Failed, status, message, details }) => {
+                let details = details.and_then(|details| to_raw_value(&details).ok());
+                Err(RunError::new(&status, message, details))
             }
             Err(failure) => return Err(failure),
         };
@@ -98,7 +129,10 @@ impl Outcome {
                 error: None,
                 trace_id,
             },
-            Err(error) => Self { ok: false, result: None, error: Some(error), trace_id },
+            Err(mut error) => {
+                error.tidy(trace_id.as_deref());
+                Self { ok: false, result: None, error: Some(error), trace_id }
+            }
         })
     }
 }
@@ -119,7 +153,7 @@ impl Client {
                 End { result, .. } => Ok(result),
             })
         });
-        Outcome::new(end.await, trace_id)
+        self.ended(call, Outcome::new(end.await, trace_id)).await
     }
 
     /// The same, with its chunks as they come.
@@ -142,7 +176,18 @@ impl Client {
                 }
             }
         });
-        Outcome::new(end.await, trace_id)
+        self.ended(call, Outcome::new(end.await, trace_id)).await
+    }
+
+    /// How a run ended, with advice if it did not begin.
+    async fn ended(
+        &self,
+        call: &Call,
+        outcome: Result<Outcome, Failure>,
+    ) -> Result<Outcome, Failure> {
+        let mut outcome = outcome?;
+        self.advise(call, &mut outcome).await;
+        Ok(outcome)
     }
 
     /// Starts a run whose chunks are wanted.
@@ -223,11 +268,17 @@ pub(super) fn key_of(kind: &str, name: &str) -> String {
 
 /// Text of the command line that has to be JSON.
 pub(super) fn json_argument(what: &str, text: &str) -> Result<Box<RawValue>, Failure> {
-    serde_json::from_str(text).map_err(|error| {
-        Failure::usage(format!(
-            "the {what} is no JSON ({error}); a text needs its own quotes: '\"text\"'"
-        ))
-    })
+    serde_json::from_str(text).map_err(|error| not_json(what, text, &error))
+}
+
+/// Why a text is not valid JSON, and what was probably meant.
+pub(super) fn not_json(what: &str, text: &str, error: &serde_json::Error) -> Failure {
+    let advice = match text.trim_start().chars().next() {
+        None => "it is empty",
+        Some('{' | '[' | '"') => "put it into single quotes, so that the shell leaves it as it is",
+        Some(_) => "a text needs its own quotes: '\"text\"'",
+    };
+    Failure::usage(format!("the {what} is not valid JSON ({error}); {advice}"))
 }
 
 /// The context of a run, which has to be an object.
@@ -255,11 +306,8 @@ async fn limited(
 ) -> Result<Ended, Failure> {
     let Some(within) = within else { return run.await };
     tokio::time::timeout(within, run).await.unwrap_or_else(|_| {
-        Ok(Err(RunError {
-            status: "DEADLINE_EXCEEDED".to_owned(),
-            message: "the run took longer than its timeout allows; it was cancelled".to_owned(),
-            details: None,
-        }))
+        let message = "the run took longer than its timeout allows; it was cancelled";
+        Ok(Err(RunError::new("DEADLINE_EXCEEDED", message.to_owned(), None)))
     })
 }
 

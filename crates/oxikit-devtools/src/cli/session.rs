@@ -7,8 +7,9 @@ use std::path::Path;
 use oxikit_core::redact;
 use serde_json::{Value, json};
 
-use super::args::{Caller, SessionArgs, SessionCommand, SessionListArgs, SessionName, Target};
-use super::client::{Client, encoded};
+use super::advice::did_you_mean;
+use super::args::{SessionArgs, SessionCommand, SessionListArgs, SessionName};
+use super::client::{Client, encoded, query};
 use super::failure::Failure;
 use super::output::{Output, ago};
 use super::run::context_argument;
@@ -17,15 +18,16 @@ use crate::terminal;
 
 /// So many traces of a session the tools put into one file.
 const MAX_EXPORTED: usize = 1000;
+/// Maximum number of sessions that are looked through for one that was meant.
+const MAX_NEAR: usize = 200;
 
 pub(super) async fn run(
     args: SessionArgs,
     client: &Client,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (caller, target) = args.command.place();
-    let target = target.clone();
-    context_argument(caller.context.as_deref())?;
+    let named = args.command.named();
+    context_argument(named.caller.context.as_deref())?;
     let done = match args.command {
         SessionCommand::List(asked) => list(&asked, client, output).await,
         SessionCommand::Show { session, tree } => show(&session, tree, client, output).await,
@@ -36,24 +38,32 @@ pub(super) async fn run(
         }
     };
     match done {
-        Err(failure) => Err(hinted(client.explain(failure, target.runtime.as_deref()).await)),
+        Err(failure) if failure.is_not_found() => Err(explained(failure, &named, client).await),
         done => done,
     }
 }
 
-/// Where to look for what is not there.
-fn hinted(failure: Failure) -> Failure {
-    let Failure::Told { exit, status, message } = failure else { return failure };
-    let message = match &*message {
-        text if text.starts_with("there is no agent") => {
-            format!("{text}; `oxikit agent list` lists them")
-        }
-        text if text.starts_with("there is no session") => {
-            format!("{text}; `oxikit session list` lists those of an agent")
-        }
-        _ => message,
-    };
-    Failure::Told { exit, status, message }
+/// With what was probably meant, or where to look for what is not there.
+async fn explained(failure: Failure, named: &SessionName, client: &Client) -> Failure {
+    let failure = client.explain(failure, named.target.runtime.as_deref()).await;
+    let Failure::Told { message, .. } = &failure else { return failure };
+    if message.starts_with("there is no agent") {
+        let runtime = named.target.runtime.as_deref();
+        let advice = client.advise_agent(&named.agent, runtime).await;
+        return failure.advised(advice);
+    }
+    if !message.starts_with("there is no session") {
+        return failure;
+    }
+    let (agent, place) = (&named.agent, named.place());
+    let path = format!("/api/agents/{}/sessions?limit={MAX_NEAR}&{place}", encoded(agent));
+    let list = client.get(&path).await.unwrap_or_default();
+    let sessions = list["sessions"].as_array().into_iter().flatten();
+    let ids = sessions.filter_map(|session| session["sessionId"].as_str());
+    failure.advised(
+        did_you_mean(&named.session, ids)
+            .unwrap_or_else(|| format!("`oxikit session list {agent}` lists those that exist")),
+    )
 }
 
 async fn list(
@@ -226,13 +236,19 @@ async fn export(
 }
 
 impl SessionCommand {
-    fn place(&self) -> (&Caller, &Target) {
+    /// The session that is meant; of a list only its place.
+    fn named(&self) -> SessionName {
         match self {
-            Self::List(list) => (&list.caller, &list.target),
+            Self::List(SessionListArgs { agent, caller, target, .. }) => SessionName {
+                agent: agent.clone(),
+                session: String::new(),
+                caller: caller.clone(),
+                target: target.clone(),
+            },
             Self::Show { session, .. }
             | Self::Fork { session, .. }
             | Self::Delete { session, .. }
-            | Self::Export { session, .. } => (&session.caller, &session.target),
+            | Self::Export { session, .. } => session.clone(),
         }
     }
 }
@@ -241,14 +257,14 @@ impl SessionName {
     /// The path of the session in the API, or of something below it.
     fn path(&self, below: &str) -> String {
         let (agent, session) = (encoded(&self.agent), encoded(&self.session));
-        let mut path = format!("/api/agents/{agent}/sessions/{session}{below}?");
-        for (member, value) in
-            [("context", &self.caller.context), ("runtime", &self.target.runtime)]
-        {
-            if let Some(value) = value {
-                path.push_str(&format!("&{member}={}", encoded(value)));
-            }
-        }
-        path
+        format!("/api/agents/{agent}/sessions/{session}{below}?{}", self.place())
+    }
+
+    /// The query that says whose session it is, and of which runtime.
+    fn place(&self) -> String {
+        query(&[
+            ("context", self.caller.context.as_ref()),
+            ("runtime", self.target.runtime.as_ref()),
+        ])
     }
 }

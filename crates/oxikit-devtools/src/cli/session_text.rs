@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::approval;
 use super::forest::{Node, Placed, forest};
 use super::output::ago;
 use crate::terminal::Text;
@@ -63,13 +64,14 @@ fn said(part: &Value) -> String {
     }
     if let Some(tool) = part.get("toolRequest") {
         let name = tool["name"].as_str().unwrap_or("?");
-        // What an interrupt says of itself is `true` or anything else but nothing.
         return match part["metadata"].get("interrupt") {
             Some(Value::Null | Value::Bool(false)) | None => {
                 format!("calls {name} {}", tool["input"])
             }
-            Some(Value::Bool(true)) => format!("waits for an answer: {name} {}", tool["input"]),
-            Some(notes) => format!("waits for an answer: {name} {} {notes}", tool["input"]),
+            Some(metadata) => {
+                let asked = approval::describe(name, &tool["input"], metadata);
+                format!("waits for an answer: {asked}")
+            }
         };
     }
     if let Some(tool) = part.get("toolResponse") {
@@ -182,7 +184,7 @@ mod tests {
             "model: (thinks) hm",
             r#"model: calls order {"n":1}"#,
             r#"tool: order answers "1 on it""#,
-            r#"model: waits for an answer: pay 12 {"question":"Really?"}"#,
+            "model: waits for an answer: pay 12: Really?",
             "artifact bill: 12 euros",
             r#"state: {"items":["tea"]}"#,
             "failed: no luck",

@@ -7,6 +7,12 @@ use super::client::{Client, encoded, query};
 use super::failure::{Exit, Failure};
 use super::output::{Output, ago, duration};
 use super::trace_tree;
+use super::value_text::Detail;
+
+/// Maximum number of traces that are looked through for one that was meant.
+const MAX_NEAR: usize = 200;
+/// An id is recognised by at least this number of its first characters.
+const MIN_BEGINNING: usize = 4;
 
 pub(super) async fn run(
     args: TraceArgs,
@@ -15,7 +21,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     match args.command {
         TraceCommand::List(filter) => list(&filter, client, output).await,
-        TraceCommand::Show { id } => show(&id, client, output).await,
+        TraceCommand::Show { id, full } => show(&id, full, client, output).await,
         TraceCommand::Tail => {
             // In a task of its own: this one may be writing to a pipe that nobody reads.
             tokio::spawn(async {
@@ -76,20 +82,51 @@ fn row(trace: &Value) -> Vec<String> {
     ]
 }
 
-async fn show(id: &str, client: &Client, output: &mut Output) -> Result<(), Failure> {
+async fn show(
+    id: &str,
+    is_full: bool,
+    client: &Client,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let id = match id {
         "latest" => latest(client).await?,
         id => id.to_owned(),
     };
-    let trace = client.get(&format!("/api/v1/traces/{}", encoded(&id))).await?;
+    let trace = match client.get(&format!("/api/v1/traces/{}", encoded(&id))).await {
+        Err(failure) if failure.is_not_found() => {
+            return Err(failure.advised(advise_trace(&id, client).await));
+        }
+        trace => trace?,
+    };
     if output.is_json() {
         return output.value(&trace);
     }
-    let spans: Vec<&Value> =
-        trace["spans"].as_array().into_iter().flatten().map(|entry| &entry["span"]).collect();
-    trace_tree::lines(&spans).into_iter().try_for_each(|line| output.row(line))?;
-    output.remark(id);
+    let entries = trace["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for line in trace_tree::lines(entries, Detail::of(is_full)) {
+        if is_full { output.line(line)? } else { output.row(line)? }
+    }
+    output.remark(match is_full {
+        true => id,
+        false => format!("{id}; --full shows all of each value"),
+    });
     Ok(())
+}
+
+/// What was probably meant: the trace whose id begins so, or the newest of this name.
+async fn advise_trace(asked: &str, client: &Client) -> String {
+    let page = client.get(&format!("/api/v1/traces?limit={MAX_NEAR}")).await.unwrap_or_default();
+    let traces = page["traces"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let id = |trace: &Value| trace["traceId"].as_str().map(str::to_owned);
+    let begins = |trace: &&Value| id(trace).is_some_and(|id| id.starts_with(asked));
+    if let Some(id) =
+        traces.iter().find(begins).filter(|_| asked.len() >= MIN_BEGINNING).and_then(id)
+    {
+        return format!("did you mean `{id}`?");
+    }
+    match traces.iter().find(|trace| trace["name"] == asked).and_then(id) {
+        Some(id) => format!("did you mean `{id}`, the newest trace of `{asked}`?"),
+        None => "`oxikit trace list` lists those that exist, and `latest` is the newest".to_owned(),
+    }
 }
 
 async fn latest(client: &Client) -> Result<String, Failure> {

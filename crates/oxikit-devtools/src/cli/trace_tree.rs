@@ -1,9 +1,12 @@
 //! The spans of a trace as a tree.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::forest::{Node, Placed, forest};
 use super::output::duration;
+use super::value_text::{Detail, labelled, labelled_text};
 use crate::terminal::{Text, cut};
 
 /// Deeper spans are not shown further in.
@@ -20,17 +23,50 @@ pub(super) struct PlacedSpan<'a> {
     is_cyclic: bool,
 }
 
-/// A line for each span, deeper ones further in.
-pub(super) fn lines(spans: &[&Value]) -> Vec<Text> {
-    let indented = |placed: PlacedSpan<'_>| {
-        let indent = Text::from("  ".repeat(placed.depth.min(MAX_INDENT)));
-        let text = described(indent, placed.span);
-        match placed.is_cyclic {
+/// Lines for each entry of a trace (`{"span", "usage"?}`), deeper ones further in: what
+/// the span is and how long it took, and below it its input, output and error.
+pub(super) fn lines(entries: &[Value], detail: Detail) -> Vec<Text> {
+    let spans: Vec<&Value> = entries.iter().map(|entry| &entry["span"]).collect();
+    let usages: HashMap<&str, &Value> = entries
+        .iter()
+        .filter_map(|entry| Some((entry["span"]["spanId"].as_str()?, &entry["usage"])))
+        .collect();
+    let mut lines = Vec::with_capacity(spans.len());
+    for PlacedSpan { depth, span, is_cyclic } in ordered(&spans) {
+        let indent = 2 * depth.min(MAX_INDENT);
+        let usage = span["spanId"].as_str().and_then(|id| usages.get(id));
+        let text = Text::from(" ".repeat(indent)).then(line(span));
+        let text = usage.and_then(|usage| tokens(usage)).into_iter().fold(text, Text::dimmed);
+        lines.push(match is_cyclic {
             true => text.yellow(" (its parent is one of the spans below it)"),
             false => text,
+        });
+        let attributes = &span["attributes"];
+        let values = [("input", "genkit:input"), ("output", "genkit:output")];
+        lines.extend(values.into_iter().filter_map(|(label, attribute)| {
+            labelled(indent + 4, label, &parsed(&attributes[attribute]), detail)
+        }));
+        // The first line of an error stands beside the name.
+        if let Some(error) = error(span).filter(|error| error.contains('\n')) {
+            lines.push(labelled_text(indent + 4, "error", error, detail));
         }
-    };
-    ordered(spans).into_iter().map(indented).collect()
+    }
+    lines
+}
+
+/// What a call of a model has used.
+fn tokens(usage: &Value) -> Option<String> {
+    let count = |member: &str| usage[member].as_u64().unwrap_or_default();
+    let (total, input, output) =
+        (count("totalTokens"), count("inputTokens"), count("outputTokens"));
+    let total = if total > 0 { total } else { input + output };
+    (total > 0).then(|| format!(" {total} tokens ({input} in, {output} out)"))
+}
+
+/// JSON in a text, as spans hold it; other values as they are.
+pub(super) fn parsed(value: &Value) -> Value {
+    let text = value.as_str();
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
 }
 
 /// Each span below its parent, in the order they began. Spans whose parent is not known
@@ -58,17 +94,13 @@ fn began(span: &Value) -> f64 {
 
 /// Name, kind, duration, and what went wrong.
 pub(super) fn line(span: &Value) -> Text {
-    described(Text::new(), span)
-}
-
-fn described(text: Text, span: &Value) -> Text {
     let name = cut(span["displayName"].as_str().unwrap_or("?"), MAX_NAME);
     let kind = cut(kind(span).unwrap_or_default(), MAX_NAME);
     let time = match span["endTime"].as_f64() {
         Some(end) if end > 0.0 => duration(end - began(span)),
         _ => "runs".to_owned(),
     };
-    let line = text.bold(name).plain(" ").dimmed(kind).plain(format!(" {time}"));
+    let line = Text::new().bold(name).plain(" ").dimmed(kind).plain(format!(" {time}"));
     match error(span) {
         None => line,
         Some(message) => line.plain(" ").red(message.lines().next().unwrap_or_default()),
@@ -101,8 +133,38 @@ mod tests {
 
     #[track_caller]
     fn check(spans: &[Value], expected: &[&str]) {
-        let lines = lines(&spans.iter().collect::<Vec<_>>());
+        let lines = folded(spans);
         assert_eq!(lines.iter().map(Text::uncoloured).collect::<Vec<_>>(), expected);
+    }
+
+    fn folded(spans: &[Value]) -> Vec<Text> {
+        let entries: Vec<_> = spans.iter().map(|span| json!({"span": span})).collect();
+        lines(&entries, Detail::Folded)
+    }
+
+    #[test]
+    fn values_errors_and_tokens_stand_below_their_span() {
+        let mut root = span("root", None, 1.0);
+        root["attributes"]["genkit:input"] = json!("{\"city\":\"Rome\"}");
+        root["status"] = json!({"code": 2, "message": "no luck\nat line 7"});
+        let mut model = span("model", Some("root"), 2.0);
+        model["attributes"]["genkit:output"] = json!("no JSON");
+        let usage = json!({"inputTokens": 3, "outputTokens": 4, "totalTokens": 7});
+        let entries = [json!({"span": root}), json!({"span": model, "usage": usage})];
+        let shown =
+            |detail| lines(&entries, detail).iter().map(Text::uncoloured).collect::<Vec<_>>();
+        let folded = [
+            "root util 2.0 ms no luck",
+            "    input: {\"city\":\"Rome\"}",
+            "    error: no luck at line 7",
+            "  model util 2.0 ms 7 tokens (3 in, 4 out)",
+            "      output: \"no JSON\"",
+        ];
+        assert_eq!(shown(Detail::Folded), folded);
+        let full = shown(Detail::Full);
+        assert_eq!(full[1], "    input: {\n        \"city\": \"Rome\"\n      }");
+        assert_eq!(full[2], "    error: no luck\n      at line 7");
+        assert_eq!(full[4], "      output: no JSON");
     }
 
     #[test]
@@ -144,13 +206,13 @@ mod tests {
     #[test]
     fn every_span_is_shown_once_however_odd_the_trace_is() {
         let same: Vec<Value> = (0..3).map(|at| span("same", Some("same"), f64::from(at))).collect();
-        assert_eq!(lines(&same.iter().collect::<Vec<_>>()).len(), 3);
+        assert_eq!(folded(&same).len(), 3);
         let nameless = [json!({}), json!(null), json!({"startTime": 1e308, "endTime": 1e-308})];
-        assert_eq!(lines(&nameless.iter().collect::<Vec<_>>()).len(), 3);
+        assert_eq!(folded(&nameless).len(), 3);
         let deep: Vec<Value> = (0..20_000)
             .map(|at| span(&at.to_string(), Some(&(at - 1).to_string()), f64::from(at)))
             .collect();
-        let shown = lines(&deep.iter().collect::<Vec<_>>());
+        let shown = folded(&deep);
         assert_eq!(shown.len(), deep.len());
         assert!(shown.iter().all(|line| line.uncoloured().len() < 200));
     }
@@ -165,9 +227,16 @@ mod tests {
     fn failures_and_running_spans_say_so() {
         let mut failed = span("a", None, 1.0);
         failed["status"] = json!({"code": 2, "message": "no luck\nat line 7"});
-        check(&[failed], &["a util 2.0 ms no luck"]);
+        check(&[failed], &["a util 2.0 ms no luck", "    error: no luck at line 7"]);
         let mut running = span("a", None, 1.0);
         running["endTime"] = json!(0);
         check(&[running], &["a util runs"]);
+    }
+
+    #[test]
+    fn text_that_is_json_is_read() {
+        assert_eq!(parsed(&json!("{\"a\":1}")), json!({"a": 1}));
+        assert_eq!(parsed(&json!("hello")), json!("hello"));
+        assert_eq!(parsed(&json!(null)), json!(null));
     }
 }

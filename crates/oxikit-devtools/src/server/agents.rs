@@ -4,6 +4,7 @@
 
 mod observed;
 mod sessions;
+mod snapshots;
 mod turns;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::manager::{RunHandle, RunOutcome, RunSpec, apart};
 pub(crate) use sessions::{
     ForkBody, SessionPage, SessionsQuery, abort, delete_session, fork, list_sessions, session,
 };
+pub(crate) use snapshots::{SnapshotQuery, snapshot};
 pub(crate) use turns::execute;
 
 /// What the keys of agents begin with.
@@ -131,9 +133,14 @@ impl Agent {
     async fn snapshot(&self, input: Value) -> Result<SessionSnapshot, Status> {
         let mut run = self.start_companion("agent-snapshot", input).await?;
         let trace_id = run.trace_id().await;
+        // From here on its spans are not taken.
+        if let Some(trace_id) = &trace_id {
+            self.shared.looks.add(trace_id);
+        }
         let outcome = run.finish().await;
-        if let Some(trace_id) = trace_id {
-            self.shared.forget_trace(trace_id.to_string());
+        let told = outcome.as_ref().ok().and_then(|outcome| outcome.trace_id.clone());
+        if let Some(trace_id) = trace_id.or(told) {
+            self.shared.forget_trace(&trace_id).await;
         }
         read(outcome)
     }

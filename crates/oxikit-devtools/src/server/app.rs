@@ -31,7 +31,7 @@ pub struct AppStatus {
     pub pid: Option<u32>,
     /// What was started: the program and its arguments.
     pub command: Vec<String>,
-    /// How it ended the last time, such as `exit status: 1`.
+    /// How it ended, such as `exit status: 1`. Absent while it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<String>,
     /// The last lines it has written.

@@ -12,7 +12,7 @@ use oxikit_core::Status;
 use oxikit_serve::inside::{TurnEvent, error, error_with};
 use oxikit_wire::{
     ActionDescriptor, AgentDetails, AgentList, ExecuteRequest, ExecuteResponse, JsonObject,
-    SessionAborted, SessionDeleted, SessionDetails, SessionForked,
+    SessionAborted, SessionDeleted, SessionDetails, SessionForked, SessionSnapshot,
 };
 use serde_json::Value;
 
@@ -235,6 +235,15 @@ const ROUTES: &[Route<Arc<Shared>>] = &[
         .asks_runtime()
         .names_trace()
         .answers_or_streams::<ExecuteResponse, TurnEvent>(),
+    read(
+        "/api/agents/{agent}/snapshot",
+        "getSnapshot",
+        "The latest snapshot of a session, or one by its id; leaves no trace",
+        || get(agents::snapshot),
+    )
+    .query::<agents::SnapshotQuery>()
+    .asks_runtime()
+    .answers::<SessionSnapshot>(),
     read("/api/agents/{agent}/sessions", "listSessions", "Sessions", || get(agents::list_sessions))
         .query::<agents::SessionsQuery>()
         .asks_runtime()

@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AppControl, DevServerOptions};
 use crate::manager::Runtimes;
-use crate::telemetry::OwnProcess;
+use crate::telemetry::{Looks, OwnProcess};
 
-/// Runtimes that show spans while they run may send the last ones behind the answer.
+/// A span that came before its trace was known as a look is stored by then.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
 /// Everything behind the doors.
@@ -20,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) runtimes: Runtimes,
     pub(crate) traces: TraceStore,
     pub(crate) project: ProjectStore,
+    /// Traces of runs that only look at something.
+    pub(crate) looks: Looks,
     /// Somebody has asked the tools to end.
     pub(crate) quit: CancellationToken,
     /// They end.
@@ -36,20 +38,24 @@ impl Shared {
     ) -> Self {
         let app = RwLock::new(options.app.clone());
         let (quit, closing) = (CancellationToken::new(), CancellationToken::new());
-        Self { options, runtimes, traces, project, quit, closing, app }
+        let looks = Looks::default();
+        Self { options, runtimes, traces, project, looks, quit, closing, app }
     }
 
-    /// Removes a trace soon, when the last of its spans has come.
-    pub(crate) fn forget_trace(&self, trace_id: String) {
+    /// Removes the trace of a run that was only a look. Spans that come later are not
+    /// taken.
+    pub(crate) async fn forget_trace(&self, trace_id: &str) {
+        self.looks.add(trace_id);
+        delete(&self.traces, trace_id).await;
+        // A span may have been on its way into the store.
         let (traces, closing) = (self.traces.clone(), self.runtimes.closing());
+        let trace_id = trace_id.to_owned();
         self.runtimes.spawn(async move {
             tokio::select! {
                 () = tokio::time::sleep(LAST_SPANS) => {}
                 () = closing => {}
             }
-            if let Err(error) = traces.delete(&trace_id).await {
-                tracing::debug!(%error, "the trace of a look at a session stays");
-            }
+            delete(&traces, &trace_id).await;
         });
     }
 
@@ -68,5 +74,11 @@ impl Shared {
 
     pub(crate) fn set_app(&self, app: Arc<dyn AppControl>) {
         *self.app.write().unwrap_or_else(PoisonError::into_inner) = Some(app);
+    }
+}
+
+async fn delete(traces: &TraceStore, trace_id: &str) {
+    if let Err(error) = traces.delete(trace_id).await {
+        tracing::debug!(%error, "the trace of a look at a session stays");
     }
 }

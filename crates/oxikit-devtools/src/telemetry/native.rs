@@ -35,6 +35,9 @@ pub(super) async fn store(door: &Door, sender: Sender, json: &[u8]) -> Result<()
 }
 
 async fn store_one(door: &Door, sender: Sender, json: &str) -> Result<(), Refused> {
+    if door.options.looks.is_post_of_one(json) {
+        return Ok(());
+    }
     match sender {
         Sender::Verified => door.store.ingest(json.as_bytes()).await?,
         Sender::Unverified => {

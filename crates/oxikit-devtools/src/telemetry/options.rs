@@ -1,5 +1,6 @@
 //! The settings of the telemetry port.
 
+use super::looks::Looks;
 use super::own_processes::OwnProcesses;
 
 /// What the telemetry port takes, and from whom.
@@ -17,6 +18,8 @@ pub struct TelemetryOptions {
     pub unverified_per_second: u32,
     /// Whose spans are taken as if they came with a token.
     pub(super) own_processes: OwnProcesses,
+    /// Traces that are not kept.
+    pub(super) looks: Looks,
 }
 
 impl Default for TelemetryOptions {
@@ -27,6 +30,7 @@ impl Default for TelemetryOptions {
             max_body: 16 << 20,
             unverified_per_second: 500,
             own_processes: OwnProcesses::default(),
+            looks: Looks::default(),
         }
     }
 }
@@ -41,6 +45,12 @@ impl TelemetryOptions {
     /// Whose spans are taken as if they came with a token.
     pub(crate) fn with_own_processes(mut self, own: OwnProcesses) -> Self {
         self.own_processes = own;
+        self
+    }
+
+    /// Traces that are not kept.
+    pub(crate) fn with_looks(mut self, looks: Looks) -> Self {
+        self.looks = looks;
         self
     }
 

@@ -127,6 +127,7 @@ async fn store(
     let mut rejected = Rejected::default();
     let found = resource_spans.unwrap_or_default();
     let mut spans = spans::of(found, home.as_ref(), &mut rejected);
+    spans.retain(|span| !door.options.looks.has(&span.trace_id));
     if !door.options.raw {
         spans.iter_mut().for_each(secrets::cover_span);
     }

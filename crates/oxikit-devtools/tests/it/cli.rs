@@ -1,5 +1,7 @@
 //! The `oxikit` command, as a process of its own.
 
+mod advice;
+mod approvals;
 mod demo;
 mod eval;
 mod hostile;

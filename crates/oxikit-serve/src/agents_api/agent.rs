@@ -123,11 +123,12 @@ impl Agent {
         })
     }
 
-    /// A snapshot, as the agent lets clients see it.
+    /// A snapshot, as the agent lets clients see it. No span is recorded: a list of
+    /// traces shows what was run, and not what was looked at.
     pub(super) async fn snapshot(&self, id: &str) -> Result<SessionSnapshot, Status> {
         let companion = self.companion(ActionKind::AgentSnapshot)?;
         let request = GetSnapshotRequest { snapshot_id: Some(id.to_owned()), session_id: None };
-        companion.run(self.call(Call::new(request))).await?.parse()
+        companion.run(self.call(Call::new(request)).unrecorded()).await?.parse()
     }
 
     /// Stops the work behind a snapshot.

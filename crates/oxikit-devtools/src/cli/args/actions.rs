@@ -23,6 +23,14 @@ pub(in crate::cli) enum ActionCommand {
         #[command(flatten)]
         target: Target,
     },
+    /// Show an action: its description and the schemas of its input and output.
+    #[command(after_help = "Example:\n  oxikit action show /flow/hello")]
+    Show {
+        /// Its key, such as `/flow/hello`.
+        key: String,
+        #[command(flatten)]
+        target: Target,
+    },
     /// Run an action.
     #[command(after_help = "Example:\n  oxikit action run /tool/weather '{\"city\":\"Lisbon\"}'")]
     Run {
@@ -41,10 +49,15 @@ pub(in crate::cli) struct FlowArgs {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum FlowCommand {
+    /// List the flows of a runtime with what they take.
+    List {
+        #[command(flatten)]
+        target: Target,
+    },
     /// Run a flow and print its output.
     #[command(after_help = "\
 Examples:
-  oxikit flow run hello '\"Ada\"'
+  oxikit flow run hello Ada                         a text, for a flow that takes one
   oxikit flow run hello '\"Ada\"' -s                  print chunks as they come
   echo '{\"city\":\"Lisbon\"}' | oxikit flow run trip -
   oxikit flow run orders '{}' --context '{\"auth\":{\"uid\":\"7\"}}' --timeout 30
@@ -89,7 +102,8 @@ code is 1 if one failed.")]
 /// How an action is called.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CallArgs {
-    /// The input, JSON; `-` reads it from the standard input.
+    /// The input, JSON, or a text for an action that takes one; `-` reads it from the
+    /// standard input.
     pub(in crate::cli) input: Option<String>,
     /// Print chunks as they come.
     #[arg(long, short)]

@@ -25,27 +25,43 @@ pub(in crate::cli) enum AgentCommand {
 Examples:
   oxikit agent chat teashop 'Please order \"green tea\".'
   oxikit agent chat teashop --session table-7
-  oxikit agent chat teashop --snapshot 5d9d…     go on from an earlier turn: a branch")]
-    Chat {
-        /// Its name.
-        name: String,
-        /// What to say; without it each line of the standard input is a message.
-        message: Option<String>,
-        /// The session to go on with, or to begin; else a new one. Only for agents that
-        /// keep their sessions.
-        #[arg(long, value_name = "ID")]
-        session: Option<String>,
-        /// The snapshot to go on from; if it is not the latest, its session branches.
-        #[arg(long, value_name = "ID", conflicts_with = "session")]
-        snapshot: Option<String>,
-        #[command(flatten)]
-        caller: Caller,
-        /// Give up a turn after so many seconds.
-        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-        timeout: Option<Duration>,
-        #[command(flatten)]
-        target: Target,
-    },
+  oxikit agent chat teashop --snapshot 5d9d…     go on from an earlier turn: a branch
+  oxikit agent chat teashop --session table-7 --approve
+  oxikit agent chat teashop --session table-7 --answer 'no too expensive'
+
+A tool may ask before it acts. Its question is shown, and the next line answers it: `yes`
+runs the tool, `yes {…}` also passes it this JSON, `no` or `no <reason>` declines, and any
+other JSON is taken as its output. Until then no message is sent.")]
+    Chat(ChatArgs),
+}
+
+/// A conversation.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ChatArgs {
+    /// Its name.
+    pub(in crate::cli) name: String,
+    /// What to say; without it each line of the standard input is a message.
+    pub(in crate::cli) message: Option<String>,
+    /// The session to go on with, or to begin; else a new one. Only for agents that
+    /// keep their sessions.
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Option<String>,
+    /// The snapshot to go on from; if it is not the latest, its session branches.
+    #[arg(long, value_name = "ID", conflicts_with = "session")]
+    pub(in crate::cli) snapshot: Option<String>,
+    /// Run the tools that wait for an answer in this session or snapshot.
+    #[arg(long, conflicts_with_all = ["message", "answer"])]
+    pub(in crate::cli) approve: bool,
+    /// Answer a tool that waits, as if this was typed; once for each tool, in their order.
+    #[arg(long, value_name = "ANSWER", conflicts_with = "message")]
+    pub(in crate::cli) answer: Vec<String>,
+    #[command(flatten)]
+    pub(in crate::cli) caller: Caller,
+    /// Give up a turn after so many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(in crate::cli) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(in crate::cli) target: Target,
 }
 
 #[derive(Debug, Args)]

@@ -17,10 +17,17 @@ Examples:
   oxikit trace list --type flow --name hello --limit 5
   oxikit trace list --text lisbon")]
     List(TraceFilterArgs),
-    /// Show a trace as a tree of its spans, with their durations.
+    /// Show a trace as a tree of its spans: durations, inputs, outputs, errors and tokens.
+    #[command(after_help = "\
+Examples:
+  oxikit trace show latest              each value on one line
+  oxikit trace show latest --full")]
     Show {
         /// Its id; `latest` is the newest one.
         id: String,
+        /// Show all of each value; else one line of it.
+        #[arg(long)]
+        full: bool,
     },
     /// Show traces as they end, until Ctrl-C.
     Tail,

@@ -23,12 +23,6 @@ pub(super) fn cut(value: Value, max: usize) -> Value {
     json!({"cut": true, "length": text.len(), "text": beginning})
 }
 
-/// JSON in a text, as spans hold it; other text as it is.
-pub(super) fn parsed(value: &Value) -> Value {
-    let text = value.as_str();
-    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,12 +36,5 @@ mod tests {
         assert_eq!(cut(json!("äöüabc"), 3), long);
         let long = json!({"cut": true, "length": 5, "text": "[1,2"});
         assert_eq!(cut(json!([1, 2]), 4), long);
-    }
-
-    #[test]
-    fn text_that_is_json_is_read() {
-        assert_eq!(parsed(&json!("{\"a\":1}")), json!({"a": 1}));
-        assert_eq!(parsed(&json!("hello")), json!("hello"));
-        assert_eq!(parsed(&json!(null)), json!(null));
     }
 }

@@ -174,6 +174,7 @@ async fn run_action(desk: Arc<Desk>, args: RunAction) -> Answer {
     let said = serde_json::to_value(error)?["details"].take();
     let details = json!({
         "traceId": outcome.trace_id,
+        "hint": error.hint,
         "next": outcome.trace_id.as_ref().map(|_| "get_trace shows where it failed"),
         "details": cut(said, max),
     });

@@ -104,6 +104,10 @@ impl From<Failure> for Status {
         let error = failure.to_json();
         let text = |member: &str| error[member].as_str().unwrap_or_default();
         let code = text("status").parse().unwrap_or(StatusCode::Unknown);
-        Self::public(code, text("message"))
+        let status = Self::public(code, text("message"));
+        match error.get("details") {
+            Some(details) => status.with_details(details.clone()),
+            None => status,
+        }
     }
 }

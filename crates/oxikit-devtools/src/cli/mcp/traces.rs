@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::desk::Desk;
-use super::length::{RESULT_LENGTH, SPAN_LENGTH, cut, parsed};
+use super::length::{RESULT_LENGTH, SPAN_LENGTH, cut};
 use super::logs;
 use super::toolbox::{Answer, Toolbox};
 use crate::cli::client::{Client, encoded, query};
-use crate::cli::trace_tree;
+use crate::cli::trace_tree::{self, parsed};
 
 /// So many spans of a trace are told, unless more are asked for.
 const SPANS: usize = 100;

@@ -158,7 +158,7 @@ impl Agent {
         SessionParams { agent, session_id, context }
     }
 
-    fn check_store(&self) -> Result<(), Status> {
+    pub(super) fn check_store(&self) -> Result<(), Status> {
         if self.has_store() {
             return Ok(());
         }

@@ -39,10 +39,19 @@ fn a_data_set_is_made_of_a_file_and_evaluated() {
 
     let shown = demo.run(&["eval", "show"]);
     let lines: Vec<&str> = shown.stdout.lines().collect();
-    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["CASE", "RUN", "mentionsInput"]);
-    assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["ada", "ok", "PASS"]);
-    assert_eq!(lines[4], "mentionsInput PASS 3");
-    assert_eq!(lines[5], "3 cases, 3 of 3 verdicts good (100 %)");
+    let hello = "This is offline/demo: no model was asked. You said: Say hello to Ada.";
+    let ada = [
+        "ada ok",
+        "  input: \"Ada\"",
+        &format!("  output: \"{hello}\""),
+        "  reference: \"r\"",
+        "  mentionsInput: PASS (the answer holds \"Ada\")",
+    ];
+    assert_eq!(lines[..5], ada);
+    let sums = ["mentionsInput PASS 3", "3 cases, 3 of 3 verdicts good (100 %)"];
+    assert_eq!(lines[lines.len() - 2..], sums);
+    let full = demo.run(&["eval", "show", "--full"]).stdout;
+    assert!(full.contains(&format!("  output: {hello}\n")), "{full}");
     let whole = demo.run(&["eval", "show", id, "--json"]).json();
     assert_eq!(whole["results"].as_array().map(Vec::len), Some(3));
     let list = demo.run(&["eval", "list", "--json"]).json();
@@ -67,6 +76,8 @@ fn what_fails_and_what_does_not_pass_have_their_exit_codes() {
     };
     // The number is no input of the flow: that case fails, and the other does not.
     check(&["eval", "run", "hello", "[\"Ada\",7]"], 1, "1 failed to run");
+    check(&["eval", "run", "hello", "[\"Ada\",7]"], 1, "  error: INVALID_ARGUMENT");
+    check(&["eval", "run", "hello", "[\"Ada\",7]"], 1, "  input: 7\n");
     check(&["eval", "run", "hello", "[\"Ada\",7]", "--fail-below=0.5"], 0, "(50 %)");
     check(&["eval", "run", "hello", "[\"Ada\",7]", "--fail-below=0.6"], 1, "(50 %)");
     check(&["eval:flow", "hello", "--input", "[\"Ada\"]", "-e", "mentionsInput"], 0, "PASS 1");

@@ -81,6 +81,11 @@ fn calls() -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ("runtimes", &[&[]]),
         ("action list", &[&[], &["--type", &name], &["--runtime", &name]]),
         (
+            "action show",
+            &[&[&flow], &["/flow/text"], &[&name], &["/flow/text", "--runtime", &name]],
+        ),
+        ("flow list", &[&[], &["--runtime", &name]]),
+        (
             "action run",
             &[&[&flow], &["/flow/text"], &["/flow/fails"], &["/no/such"], &["/flow/text", &name]],
         ),
@@ -96,14 +101,29 @@ fn calls() -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ),
         ("flow batch", &[&["text", "inputs.json"], &["fails", "inputs.json"], &[&name, &name]]),
         ("agent list", &[&[]]),
-        ("agent chat", &[&["asks", "hi"], &["asks", &name], &[&name, "hi"]]),
+        (
+            "agent chat",
+            &[
+                &["asks", "hi"],
+                &["asks", &name],
+                &[&name, "hi"],
+                &["asks", "hi", "--session", "s"],
+                &["asks", "--session", &name],
+                &["asks", "--snapshot", "s", "--approve"],
+                &["asks", "--session", "s", "--answer", &name],
+                &["asks", "--session", "s", "--answer", "no", "--answer", "no"],
+            ],
+        ),
         ("session list", &[&["asks"], &["asks", "--status", &name], &[&name]]),
         ("session show", &[&["asks", "s"], &["asks", "s", "--tree"], &[&name, &name]]),
         ("session fork", &[&["asks", "s"], &["asks", &name, "--at", &name]]),
         ("session delete", &[&["asks", "s"], &[&name, &name]]),
         ("session export", &[&["asks", "s", "--output", "s.json"], &[&name, &name]]),
         ("trace list", &[&[], &["--name", &name], &["--after", &name]]),
-        ("trace show", &[&["latest"], &["hostile"], &["cycle"], &["long"], &[&name]]),
+        (
+            "trace show",
+            &[&["latest"], &["hostile"], &["hostile", "--full"], &["cycle"], &["long"], &[&name]],
+        ),
         ("log list", &[&[], &["--trace", &name], &["--after", &name]]),
         ("dataset list", &[&[]]),
         ("dataset show", &[&["hostile-set"], &[&name]]),
@@ -121,7 +141,7 @@ fn calls() -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ),
         ("eval judge", &[&["inputs.json"], &[&name]]),
         ("eval list", &[&[], &["--action", &name]]),
-        ("eval show", &[&[], &[&name]]),
+        ("eval show", &[&[], &["--full"], &[&name]]),
         ("eval extract", &[&["text"], &[&name], &["text", "--output", &name]]),
         ("eval delete", &[&[&name]]),
         ("eval import", &[&[]]),
@@ -262,13 +282,14 @@ fn odd_traces_are_listed_and_shown() {
         assert!(list.stdout.lines().any(is_listed), "{id}: {}", list.stdout);
     }
     assert!(list.stdout.lines().all(|line| line.chars().count() < 500), "{}", list.stdout);
+    // Each span with its input, its output and the whole error.
     let cycle = started.run(&["trace", "show", "cycle"]).stdout;
-    assert_eq!(cycle.lines().count(), 3, "{cycle}");
+    assert_eq!(cycle.lines().count(), 3 * 4, "{cycle}");
     assert!(cycle.contains("its parent is one of the spans below it"), "{cycle}");
     let long = started.run(&["trace", "show", "long"]).stdout;
-    assert!(long.contains('…') && long.len() < 1000, "{long}");
+    assert!(long.contains('…') && long.len() < 3000, "{long}");
     let times = started.run(&["trace", "show", "times"]);
-    assert_eq!((times.code, times.stdout.lines().count()), (0, 3), "{times:?}");
+    assert_eq!((times.code, times.stdout.lines().count()), (0, 3 * 4), "{times:?}");
 }
 
 #[test]

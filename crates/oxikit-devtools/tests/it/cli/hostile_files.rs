@@ -65,10 +65,11 @@ fn arguments(command: &str) -> Option<&'static [&'static str]> {
     Some(match command {
         "start" | "mcp" | "config show" | "completions" | "__guard" | "__demo" => return None,
         "app status" | "app restart" | "app stop" | "runtimes" | "action list" | "agent list"
-        | "trace list" | "trace tail" | "dataset list" | "eval list" | "eval show"
-        | "eval import" | "env" | "doctor" | "log list" => &[],
+        | "flow list" | "trace list" | "trace tail" | "dataset list" | "eval list"
+        | "eval show" | "eval import" | "env" | "doctor" | "log list" => &[],
         "action run" => &["/flow/x", "\"secret-input\"", "--context", CONTEXT],
-        "flow run" => &["x", "\"secret-input\"", "--context", CONTEXT],
+        "action show" => &["/flow/secret-input"],
+        "flow run" => &["x", "secret-input", "--context", CONTEXT],
         "flow batch" => &["x", "inputs.json"],
         "agent chat" => &["x", "secret-input", "--context", CONTEXT],
         "session list" => &["x", "--context", CONTEXT],

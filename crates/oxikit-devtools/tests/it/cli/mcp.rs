@@ -179,7 +179,7 @@ fn an_agent_is_talked_to_in_a_session() {
     let answer =
         |answers: Value| json!({"agentName": "teashop", "answers": answers, "sessionId": session});
     let refused = agent.bad("chat", answer(json!([])));
-    assert!(refused["message"].as_str().unwrap().contains("1 tools wait"), "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("a tool waits"), "{refused}");
     let paid = agent.good("chat", answer(json!(["with pleasure"])));
     assert!(paid["text"].as_str().unwrap().contains("with pleasure"), "{paid}");
     assert_eq!(agent.bad("chat", json!({"agentName": "teashop"}))["status"], "INVALID_ARGUMENT");
@@ -205,10 +205,15 @@ fn the_application_of_start_is_ended_and_started_again_and_another_beside_it() {
 
     let killed = agent.good("kill_runtime", json!({}));
     assert_eq!(killed["app"]["state"], "stopped");
+    assert!(killed["app"]["exit"].is_string(), "{killed}");
     assert!(until(PATIENCE, || agent.call("list_flows", json!({})).1));
     let again = agent.good("restart_runtime", json!({}));
     assert_ne!(again["app"]["pid"], before);
     assert!(again["runtimeId"].is_string(), "{again}");
+    // The exit is that of the process before.
+    assert!(again["app"]["exit"].is_null(), "{again}");
+    assert!(agent.good("list_runtimes", json!({}))["app"]["exit"].is_null());
+    assert!(started.app()["exit"].is_null());
     agent.good("kill_runtime", json!({}));
     assert!(agent.good("start_runtime", json!({}))["runtimeId"].is_string());
 

@@ -8,6 +8,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use super::kit::{Ended, PATIENCE, Started, oxikit, run_with, until};
+use super::mcp_kit::Agent;
 
 /// A running demo whose runtime is there.
 fn demo(dir: &Path) -> Started {
@@ -88,7 +89,8 @@ fn sessions_are_listed_forked_and_deleted_also_after_a_restart() {
         let gone = demo.run(words);
         assert_eq!((gone.code, gone.stdout.as_str()), (1, ""), "{words:?}");
         assert!(gone.stderr.contains("there is no"), "{gone:?}");
-        assert!(gone.stderr.contains("lists th"), "{gone:?}");
+        let advice = ["did you mean `t8`?", "`oxikit agent list` lists those"];
+        assert!(advice.iter().any(|text| gone.stderr.contains(text)), "{gone:?}");
     }
     let ada = r#"--context={"auth":{"uid":"ada"}}"#;
     assert_eq!(demo.run(&["agent", "chat", "teashop", "Hi.", "--session=mine", ada]).code, 0);
@@ -165,4 +167,43 @@ fn branches_are_shown_and_a_session_is_exported_with_its_traces() {
     assert_eq!(file["session"]["threads"]["main"].as_array().unwrap().len(), 4);
     assert_eq!(file["traces"].as_array().unwrap().len(), 3);
     assert_eq!(demo.run(&["session", "export", "teashop", "s"]).json()["traces"], file["traces"]);
+}
+
+/// What was run is in the list of traces; what was looked at is not.
+#[test]
+fn to_look_at_a_session_leaves_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let demo = demo(dir.path());
+    say(&demo, "Please pay 12.", "--session=s");
+    let listed = || {
+        let list = demo.run(&["trace", "list", "--json"]).json();
+        let names = list["traces"].as_array().unwrap().iter();
+        names.map(|it| it["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(), ["agent"]);
+    for words in [
+        &["session", "list", "teashop"][..],
+        &["session", "show", "teashop", "s", "--tree"],
+        &["session", "export", "teashop", "s"],
+        &["action", "list"],
+        &["agent", "list"],
+        &["agent", "chat", "teashop", "--session=s"],
+        &["agent", "chat", "teashop", "--session=none"],
+        &["session", "fork", "teashop", "s"],
+        &["doctor"],
+    ] {
+        let looked = demo.run(words);
+        assert_eq!(looked.code, 0, "{looked:?}");
+        assert_eq!(listed(), ["agent"], "{words:?}");
+    }
+    let mut agent = Agent::new(dir.path());
+    let session = json!({"agentName": "teashop", "sessionId": "s"});
+    agent.good("get_session", session.clone());
+    agent.good("list_sessions", json!({"agentName": "teashop"}));
+    let say = json!({"agentName": "teashop", "sessionId": "s", "message": "Hello."});
+    agent.bad("chat", say);
+    assert_eq!(listed(), ["agent"]);
+    let approve = json!({"agentName": "teashop", "sessionId": "s", "approve": true});
+    agent.good("chat", approve);
+    assert_eq!(listed(), ["agent", "agent"]);
 }

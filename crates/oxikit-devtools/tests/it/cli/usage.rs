@@ -48,7 +48,10 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
         assert_eq!(ended.stdout, "", "{words:?}");
     };
     check(&[], 2, "Usage");
-    check(&["fly"], 2, "unrecognized");
+    check(&["jump"], 2, "the commands are: start, app, ");
+    check(&["flw", "run"], 2, "a similar subcommand exists: 'flow'");
+    check(&["flow", "rn", "x"], 2, "a similar subcommand exists: 'run'");
+    check(&["flow", "hello"], 2, "the commands are: list, run, batch");
     check(&["start", "--port", "many"], 2, "--port");
     check(&["start", "--demo", "--", "true"], 2, "--demo");
     check(&["start"], 2, "oxikit start --demo");
@@ -61,6 +64,9 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
         &["app", "status"],
         &["action", "list"],
         &["action", "run", "/flow/x"],
+        &["action", "show", "/flow/x"],
+        &["flow", "list"],
+        &["flow", "run", "x", "word"],
         &["flow", "run", "x"],
         &["flow:run", "x"],
         &["flow", "batch", "x", "y"],
@@ -74,6 +80,18 @@ fn wrong_usage_is_2_and_nobody_there_is_3() {
         &["env"],
     ] {
         check(words, 3, "oxikit start");
+    }
+    for (words, message) in [
+        (&["flow", "rn", "x", "--json"][..], "unrecognized subcommand 'rn'; tip: a similar"),
+        (&["flow", "--json"], "a command is missing"),
+        (&["flow", "run", "--json"], "required arguments were not provided"),
+    ] {
+        let refused = run(dir.path(), words);
+        assert_eq!((refused.code, refused.stderr.as_str()), (2, ""), "{refused:?}");
+        let error = &refused.json()["error"];
+        assert_eq!(error["status"], "INVALID_ARGUMENT");
+        let text = error["message"].as_str().unwrap();
+        assert!(text.contains(message) && !text.contains("Usage"), "{refused:?}");
     }
     let as_json = run(dir.path(), &["runtimes", "--json"]);
     assert_eq!(as_json.json()["error"]["status"], "UNAVAILABLE");

@@ -14,7 +14,7 @@ pub(super) async fn agents() -> (Kit, Scripted) {
 
 impl Scripted {
     /// Answers what agents there are.
-    pub(super) async fn lists_agents(&mut self) {
+    pub(crate) async fn lists_agents(&mut self) {
         let agent = |name: &str, kept_by: &str| {
             json!({"name": name, "inputSchema": {"type": "object"},
                 "metadata": {"agent": {"stateManagement": kept_by}, "bidi": true}})
@@ -139,4 +139,36 @@ async fn the_work_of_a_session_is_stopped() {
             runtime.answer(&stop, json!({"result": stopped})).await;
         });
     assert_eq!((stopped.0, &stopped.1["aborted"]), (200, &json!(["n1"])));
+}
+
+#[tokio::test]
+async fn a_snapshot_is_read_by_its_id_or_by_its_session() {
+    let (kit, mut runtime) = agents().await;
+    for (query, input) in [
+        ("sessionId=s1", json!({"sessionId": "s1"})),
+        ("snapshotId=n1", json!({"snapshotId": "n1"})),
+    ] {
+        let path = format!("/api/agents/kept/snapshot?{query}");
+        let (read, ()) = tokio::join!(kit.get(&path), async {
+            runtime.lists_agents().await;
+            let asked = runtime.runs("/agent-snapshot/kept").await;
+            assert_eq!(asked.params["input"], input);
+            runtime.answer(&asked, json!({"result": snapshot("completed")})).await;
+        });
+        assert_eq!(read, (200, snapshot("completed")));
+    }
+    let (missing, ()) = tokio::join!(kit.get("/api/agents/kept/snapshot?sessionId=s2"), async {
+        runtime.lists_agents().await;
+        let asked = runtime.runs("/agent-snapshot/kept").await;
+        let data = json!({"code": 5, "message": "no such thing", "details": {}});
+        runtime.fail(&asked, json!({"code": -32000, "message": "x", "data": data})).await;
+    });
+    assert_eq!((missing.0, &missing.1["message"]), (404, &json!("there is no session `s2`")));
+    let free = kit.get("/api/agents/free/snapshot?sessionId=s1");
+    let (free, ()) = tokio::join!(free, runtime.lists_agents());
+    assert_eq!(free.1["status"], "FAILED_PRECONDITION");
+    for query in ["", "?sessionId=", "?sessionId=a&snapshotId=b"] {
+        let refused = kit.get(&format!("/api/agents/kept/snapshot{query}")).await;
+        assert_eq!((refused.0, &refused.1["status"]), (400, &json!("INVALID_ARGUMENT")));
+    }
 }

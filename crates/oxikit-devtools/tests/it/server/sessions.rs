@@ -1,7 +1,5 @@
 //! Sessions of agents: of runtimes that know them, and of those that do not.
 
-use std::time::Duration;
-
 use axum::Router;
 use axum::routing::{get, post};
 use oxikit::prelude::*;
@@ -239,23 +237,59 @@ async fn a_session_of_another_runtime_is_shown_by_its_snapshots() {
         json!({"snapshotId": "c", "source": "snapshots", "snapshotCount": 3})
     );
     assert_eq!(shown["createdAt"], 1_794_723_351_549_u64);
-    // To look at it is not among what has run.
-    let traces = kit.server.traces();
-    traced(&kit, TRACE, "s1", 1_794_724_512_000).await;
-    let (missing, ()) = tokio::join!(kit.get("/api/agents/kept/sessions/none"), async {
-        runtime.does_not_know("getSession").await;
-        let asked = runtime.runs("/agent-snapshot/kept").await;
-        let message = "NOT_FOUND: Snapshot not found for agent 'kept'.";
-        let data = json!({"code": 5, "message": message, "details": {}});
-        runtime.fail(&asked, json!({"code": -32000, "message": message, "data": data})).await;
-    });
-    assert_eq!((missing.0, &missing.1["message"]), (404, &json!("there is no session `none`")));
-    let gone = async {
-        while traces.summary(TRACE).await.unwrap().is_some() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+}
+
+/// Sends a span as a runtime does, in one of the two forms.
+async fn posts_span(kit: &Kit, trace: &str, is_otlp: bool) {
+    let telemetry = &kit.server.urls().telemetry;
+    let (path, body) = match is_otlp {
+        false => {
+            let span = json!({
+                "spanId": "root", "traceId": trace, "displayName": "kept", "startTime": 1,
+                "endTime": 2, "spanKind": "INTERNAL", "attributes": {"genkit:type": "action"},
+                "instrumentationLibrary": {"name": "genkit-tracer", "version": "v1"},
+                "status": {"code": 0},
+            });
+            ("api/traces", json!({"traceId": trace, "spans": {"root": span}}))
+        }
+        true => {
+            let span = json!({"traceId": trace, "spanId": "0123456789abcdef", "name": "kept",
+                "startTimeUnixNano": "1", "endTimeUnixNano": "2"});
+            ("api/otlp", json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
         }
     };
-    soon(gone).await;
+    let post = reqwest::Client::new().post(format!("{telemetry}/{path}")).json(&body);
+    assert!(soon(post.send()).await.unwrap().status().is_success());
+}
+
+/// A look is not among what has run: not when its spans come before the answer, nor when
+/// they come behind it, and however it ends.
+#[tokio::test]
+async fn a_look_at_a_session_leaves_no_trace() {
+    let (kit, mut runtime) = agents().await;
+    let other = "fedcba9876543210fedcba9876543210";
+    posts_span(&kit, other, false).await;
+    for is_otlp in [false, true] {
+        posts_span(&kit, TRACE, is_otlp).await;
+        let (missing, ()) = tokio::join!(kit.get("/api/agents/kept/sessions/none"), async {
+            runtime.does_not_know("getSession").await;
+            let asked = runtime.runs("/agent-snapshot/kept").await;
+            let message = "NOT_FOUND: Snapshot not found for agent 'kept'.";
+            let data = json!({"code": 5, "message": message, "details": {}});
+            runtime.fail(&asked, json!({"code": -32000, "message": message, "data": data})).await;
+        });
+        assert_eq!((missing.0, &missing.1["message"]), (404, &json!("there is no session `none`")));
+        let listed = || async {
+            let list = kit.get("/api/v1/traces").await.1;
+            let ids = list["traces"].as_array().unwrap().iter().map(|it| it["traceId"].clone());
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(listed().await, [other]);
+        posts_span(&kit, TRACE, is_otlp).await;
+        assert_eq!(listed().await, [other]);
+        posts_span(&kit, other, is_otlp).await;
+        assert_eq!(listed().await, [other]);
+    }
 }
 
 #[tokio::test]

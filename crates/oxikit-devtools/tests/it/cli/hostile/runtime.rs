@@ -113,10 +113,12 @@ async fn run(runtime: &mut Scripted, asked: &Asked) -> Result<Value, Value> {
             runtime.chunk(asked, json!({hostile(): hostile()})).await;
             json!({hostile(): [hostile()]})
         }
+        "/agent-snapshot/asks" => json!({
+            "snapshotId": "s", "sessionId": hostile(), "createdAt": hostile(), "status": "completed",
+            "state": {"messages": [{"role": "model", "content": asking()}]},
+        }),
         "/agent/asks" => {
-            let part = json!({"toolRequest": {"name": hostile(), "input": {hostile(): hostile()}},
-                "metadata": {"interrupt": {"question": hostile()}}});
-            let content = json!([{"text": hostile()}, part]);
+            let content = asking();
             runtime.chunk(asked, json!({"modelChunk": {"content": content}})).await;
             json!({"snapshotId": hostile(), "finishReason": "interrupted",
                 "message": {"role": "model", "content": content}, "artifacts": []})
@@ -127,6 +129,13 @@ async fn run(runtime: &mut Scripted, asked: &Asked) -> Result<Value, Value> {
         _ => json!(hostile()),
     };
     Ok(json!({"result": output, "telemetry": telemetry}))
+}
+
+/// A message with a tool that waits for an answer.
+fn asking() -> Value {
+    let part = json!({"toolRequest": {"name": hostile(), "input": {hostile(): hostile()}},
+        "metadata": {"interrupt": {"question": hostile()}}});
+    json!([{"text": hostile()}, part])
 }
 
 fn session() -> Value {
