@@ -31,6 +31,7 @@ mod listen;
 mod metrics;
 mod openapi;
 mod operations;
+mod origin;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod panic_guard;

@@ -86,6 +86,7 @@ impl DevTools {
 
     async fn start_with(config: DevConfig, registry: &Registry) -> io::Result<Self> {
         let exporter = export_spans(&config, registry)?;
+        registry.show_failures();
         // Who was told by the environment is not told by the tools.
         let runs = Runs::new(registry.clone(), Arc::new(exporter.clone()));
         let telemetry = config.telemetry_server.is_none().then_some(exporter);

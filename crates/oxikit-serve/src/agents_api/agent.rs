@@ -51,8 +51,14 @@ impl AgentScope {
 pub(super) fn list(app: &App, context: &ActionContext) -> AgentList {
     let agents = app.agents.all(app).into_iter();
     let agents = agents.filter_map(|action| {
-        let agent = Agent::find(app, action.name(), context.clone()).ok()?;
-        Some((action.name().to_owned(), agent.summary()))
+        match Agent::find(app, action.name(), context.clone()) {
+            Ok(agent) => Some((action.name().to_owned(), agent.summary())),
+            // A policy that fails hides the agent, as one that refuses does.
+            Err(status) => {
+                app.registry.report_failure(action.key(), None, &status);
+                None
+            }
+        }
     });
     AgentList { agents: agents.collect() }
 }
@@ -64,7 +70,7 @@ pub(crate) struct Agent {
     pub(super) context: ActionContext,
     pub(super) owner: Owner,
     pub(super) is_durable: bool,
-    registry: Registry,
+    pub(super) registry: Registry,
 }
 
 impl Agent {

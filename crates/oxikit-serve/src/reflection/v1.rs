@@ -103,7 +103,8 @@ impl Listening {
             quit: quit.clone(),
         };
         let ending = reflection.ending.clone();
-        let router = self.door.guard(router(reflection));
+        let registry = reflection.runs.registry().clone();
+        let router = self.door.guard(router(reflection), registry);
         listen(self.listener, router, limits, ending, quit.cancelled_owned()).await;
     }
 }
