@@ -11,6 +11,7 @@ use oxikit_core::{Event, Payload, Run, Status, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use crate::origin::Origin;
+use crate::panic_guard::caught;
 use crate::reply::STREAM_ID;
 use crate::stream::Source;
 
@@ -167,7 +168,10 @@ impl Recording {
                         }
                     }
                 }
-                Some(Event::Done(output)) => break StreamEnd::Done(output),
+                Some(Event::Done(output)) => match as_json(&output) {
+                    Ok(output) => break StreamEnd::Done(output),
+                    Err(status) => break failed(&status),
+                },
                 Some(Event::Failed(status)) => break failed(&status),
                 None => break failed(&Status::cancelled()),
             }
@@ -196,6 +200,12 @@ impl Recording {
             None => std::future::pending().await,
         }
     }
+}
+
+/// The output as a store keeps it. Written here, as a store cannot tell an output that
+/// cannot be written from a failure of its own: the stream would stay without an end.
+fn as_json(output: &Payload) -> Result<Payload, Status> {
+    Payload::from_json(caught(|| Ok(output.to_json()?))?)
 }
 
 fn ready_chunks(first: Payload, run: &mut Run) -> Vec<Payload> {
