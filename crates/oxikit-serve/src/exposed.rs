@@ -63,6 +63,14 @@ impl Expose {
         self.agent.as_ref().unwrap_or(&self.action).key()
     }
 
+    /// The path with the prefix of the server.
+    pub(crate) fn path_below(&self, prefix: &str) -> String {
+        match prefix {
+            "" => format!("/{}", self.path),
+            prefix => format!("/{prefix}/{}", self.path),
+        }
+    }
+
     /// What its streams are streams of. One action at two paths is two: each has a
     /// policy of its own.
     pub(crate) fn source(&self) -> String {
@@ -98,6 +106,9 @@ impl fmt::Debug for Expose {
             .finish()
     }
 }
+
+/// Maximum number of paths that are logged at the start.
+const MAX_LISTED: usize = 20;
 
 /// What has the name of an agent, and where official clients look for it.
 const COMPANIONS: [(ActionKind, &str); 2] =
@@ -140,6 +151,22 @@ impl Exposed {
 
     pub(crate) fn get(&self, path: &str) -> Option<&Expose> {
         self.0.get(path)
+    }
+
+    /// What is served, for people: the paths of flows and agents.
+    pub(crate) fn summary(&self, prefix: &str) -> String {
+        let own = self.iter().filter(|expose| expose.agent.is_none());
+        let mut paths: Vec<_> = own.map(|expose| expose.path_below(prefix)).collect();
+        if paths.is_empty() {
+            return "nothing yet, as no flow and no agent is defined".to_owned();
+        }
+        paths.sort();
+        let more = paths.len().saturating_sub(MAX_LISTED);
+        paths.truncate(MAX_LISTED);
+        if more > 0 {
+            paths.push(format!("and {more} more"));
+        }
+        paths.join(", ")
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Expose> {

@@ -28,6 +28,8 @@ mod gate;
 mod jwt;
 mod limits;
 mod listen;
+#[cfg(feature = "log")]
+mod log;
 mod metrics;
 mod openapi;
 mod operations;
@@ -48,6 +50,8 @@ pub use exposed::Expose;
 #[cfg(feature = "jwt")]
 pub use jwt::{Algorithm, JwtAuth};
 pub use limits::Limits;
+#[cfg(feature = "log")]
+pub use log::init_log;
 #[cfg(feature = "dev-tools")]
 pub use reflection::{DevConfig, DevTools, dev_log_layer, reflect};
 pub use server::{BoundServer, Server, serve};

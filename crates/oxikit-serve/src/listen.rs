@@ -40,6 +40,23 @@ pub(crate) struct Ending {
     pub(crate) recordings: TaskTracker,
 }
 
+/// Listens on this address. An error names the address and says what to do: `option`
+/// is how another port is chosen.
+pub(crate) async fn bind(host: &str, port: u16, option: &str) -> io::Result<TcpListener> {
+    TcpListener::bind((host, port)).await.map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("port {port} is in use; end the program that uses it, or choose another port by {option}")
+            }
+            io::ErrorKind::PermissionDenied if port < 1024 => {
+                format!("this user may not listen on port {port}; choose one above 1023 by {option}")
+            }
+            _ => error.to_string(),
+        };
+        io::Error::new(error.kind(), format!("cannot listen on {host}, port {port}: {hint}"))
+    })
+}
+
 /// Serves connections until `shutdown`, then lets open requests end.
 pub(crate) async fn listen(
     listener: TcpListener,
