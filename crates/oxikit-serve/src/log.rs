@@ -1,16 +1,11 @@
 //! The log of the process, for applications that do not set up `tracing` themselves.
 
-use std::io::{self, IsTerminal};
+use std::io::{IsTerminal, stderr};
 
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{EnvFilter, fmt, registry};
-
-/// The filter where `RUST_LOG` is not set: everything of interest, but not a line for
-/// every request.
-const DEFAULT_FILTER: &str = "info,oxikit::access=off";
-
-/// The same under the developer tools.
-const DEV_FILTER: &str = "info";
 
 /// Sends the log of the process to the standard error, unless the application has set
 /// up [`tracing`] already. [`Server::serve`](crate::Server::serve) and
@@ -34,10 +29,18 @@ pub fn init_log() {
     let dev_layer = crate::reflection::dev_log_layer();
     #[cfg(not(feature = "dev-tools"))]
     let dev_layer = None::<tracing_subscriber::layer::Identity>;
-    let default = if dev_layer.is_some() { DEV_FILTER } else { DEFAULT_FILTER };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let lines = fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
-    let subscriber = registry().with(filter).with(lines).with(dev_layer);
+    let chosen = EnvFilter::try_from_default_env().ok();
+    // The default needs no `EnvFilter`, which takes a megabyte of memory.
+    let default = chosen.is_none().then(|| default_filter(dev_layer.is_some()));
+    let lines = fmt::layer().with_writer(stderr).with_ansi(stderr().is_terminal());
+    let subscriber = registry().with(chosen).with(default).with(lines).with(dev_layer);
     // A subscriber that was set meanwhile stays.
     _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+/// The filter where `RUST_LOG` is not set. A line for every request is for developers
+/// and for those who ask for it.
+fn default_filter(is_dev: bool) -> Targets {
+    let access = if is_dev { LevelFilter::INFO } else { LevelFilter::OFF };
+    Targets::new().with_default(LevelFilter::INFO).with_target("oxikit::access", access)
 }
