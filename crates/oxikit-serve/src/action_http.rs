@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access_log::Watch;
 use crate::agents_api::AgentScope;
-use crate::auth::{ContextProvider, RequestInfo};
+use crate::auth::ContextProvider;
 use crate::durable;
 use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
@@ -28,6 +28,7 @@ use crate::panic_guard::{caught, guarded};
 use crate::reply::{self, Failed};
 use crate::request::{self, Envelope};
 use crate::stream::{Source, StreamBody};
+use crate::wrong_keys::WrongKeys;
 
 /// What every request needs.
 pub(crate) struct App {
@@ -36,6 +37,7 @@ pub(crate) struct App {
     /// Stands before every path, without slashes around it.
     pub(crate) prefix: String,
     pub(crate) provider: Option<Arc<dyn ContextProvider>>,
+    pub(crate) wrong_keys: WrongKeys,
     pub(crate) gate: Gate,
     pub(crate) limits: Limits,
     pub(crate) ending: Ending,
@@ -138,13 +140,7 @@ impl App {
         head: &axum::http::request::Parts,
         expose: &Expose,
     ) -> Result<ActionContext, Status> {
-        let context = match &self.provider {
-            Some(provider) => {
-                let request = RequestInfo::new(head, expose.guarded_key());
-                provider.context(request).await?
-            }
-            None => ActionContext::default(),
-        };
+        let context = self.caller(head, Some(expose), expose.guarded_key()).await?;
         if let Some(policy) = &expose.policy {
             policy(&context)?;
         }

@@ -26,12 +26,11 @@ use axum::http::header::ALLOW;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode as HttpStatus};
 use axum::routing::any;
-use oxikit_core::{ActionContext, Status};
+use oxikit_core::Status;
 use serde::Serialize;
 
 use crate::access_log::Watch;
 use crate::action_http::{App, Slot, busy};
-use crate::auth::RequestInfo;
 use crate::gate::Gate;
 use crate::panic_guard::guarded;
 use crate::reply::{self, Failed};
@@ -104,9 +103,12 @@ async fn answer(
     }
     let slot = Slot::take(app).ok_or_else(busy)?;
     if let Place::Agents = place {
-        return json(&agent::list(app, &caller(app, head, &action).await?));
+        // A stranger learns nothing, not even which agents there are.
+        let context = app.caller(head, None, &action).await?;
+        return json(&agent::list(app, head, &context).await);
     }
-    let agent = Agent::find(app, &agent, caller(app, head, &action).await?)?;
+    let context = app.caller(head, agent::exposed(app, &agent), &action).await?;
+    let agent = Agent::find(app, &agent, context)?;
     match &place {
         Place::Agents | Place::Agent => json(&agent.details()),
         Place::Execute => execute::execute(app, head, body, agent, watch, slot).await,
@@ -131,14 +133,6 @@ async fn answer(
         Place::Tree(id) => json(&sessions::tree(&agent, id).await?),
         Place::Snapshot(session, id) => json(&snapshots::get(&agent, session, id).await?),
         Place::Diff(session, id) => json(&snapshots::diff(&agent, session, id).await?),
-    }
-}
-
-/// Who calls. A stranger learns nothing, not even which agents there are.
-async fn caller(app: &App, head: &Parts, action: &str) -> Result<ActionContext, Status> {
-    match &app.provider {
-        Some(provider) => provider.context(RequestInfo::new(head, action)).await,
-        None => Ok(ActionContext::default()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use oxikit_core::{Action, ActionContext, ActionKind, Registry, Result};
 
-use crate::auth::Policy;
+use crate::auth::{ContextProvider, Policy};
 use crate::metrics::{Meters, Metrics};
 
 /// An action to be served. Made from an action or a flow.
@@ -19,6 +19,8 @@ use crate::metrics::{Meters, Metrics};
 pub struct Expose {
     pub(crate) action: Action,
     pub(crate) path: String,
+    /// Asked who calls, in place of that of the server.
+    pub(crate) provider: Option<Arc<dyn ContextProvider>>,
     pub(crate) policy: Option<Policy>,
     pub(crate) is_durable: bool,
     /// The agent that the action belongs to: who may call the one may call the
@@ -33,12 +35,43 @@ impl Expose {
     pub fn new(action: impl Into<Action>) -> Self {
         let action = action.into();
         let path = action.name().to_owned();
-        Self { action, path, policy: None, is_durable: false, agent: None, meters: None }
+        Self {
+            action,
+            path,
+            provider: None,
+            policy: None,
+            is_durable: false,
+            agent: None,
+            meters: None,
+        }
     }
 
     /// Serves it under another path.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into().trim_matches('/').to_owned();
+        self
+    }
+
+    /// Asks this who calls, in place of [`Server::auth`](crate::Server::auth), so that
+    /// the action has a key of its own:
+    ///
+    /// ```
+    /// use oxikit::prelude::*;
+    /// use oxikit_serve::{ApiKey, Expose, Server};
+    ///
+    /// let ai = Oxikit::builder().build();
+    /// let greet = ai.define_flow("greet", |name: String| async move { Ok(name) });
+    /// let report = ai.define_flow("report", |_: ()| async { Ok("all is well") });
+    /// let server = Server::new(&ai)
+    ///     .auth(ApiKey::new("a-key-of-all-clients"))
+    ///     .expose(&greet)
+    ///     .expose(Expose::new(&report).auth(ApiKey::new("a-key-of-the-operators")));
+    /// ```
+    ///
+    /// A key of the server is not good for this action then, nor this one for the
+    /// pages of the server. [`policy`](Self::policy) is asked after it.
+    pub fn auth(mut self, provider: impl ContextProvider + 'static) -> Self {
+        self.provider = Some(Arc::new(provider));
         self
     }
 
@@ -101,6 +134,7 @@ impl fmt::Debug for Expose {
         f.debug_struct("Expose")
             .field("action", &self.action)
             .field("path", &self.path)
+            .field("has_auth", &self.provider.is_some())
             .field("has_policy", &self.policy.is_some())
             .field("is_durable", &self.is_durable)
             .finish()

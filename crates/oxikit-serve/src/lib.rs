@@ -19,6 +19,7 @@ mod access_log;
 mod action_http;
 mod agents_api;
 mod auth;
+mod caller;
 mod durable;
 mod exposed;
 mod framing;
@@ -44,6 +45,7 @@ mod request;
 mod server;
 mod stall_guard;
 mod stream;
+mod wrong_keys;
 
 pub use auth::{ApiKey, ContextProvider, Policy, RequestInfo, context_from};
 pub use exposed::Expose;
@@ -67,6 +69,7 @@ pub mod inside {
     pub use crate::reply::{TRACE_ID, error, error_with, json_response, stream_response};
     pub use crate::request::{Refusal, check_media_type, read_body};
     pub use crate::stall_guard::StallGuard;
+    pub use crate::wrong_keys::{WINDOW as WRONG_WINDOW, WrongKeys};
 }
 
 /// The examples of the README, compiled and run.

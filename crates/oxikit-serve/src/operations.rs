@@ -21,7 +21,6 @@ use oxikit_core::{Result, Status, StatusCode};
 
 use crate::access_log::Watch;
 use crate::action_http::App;
-use crate::auth::RequestInfo;
 use crate::gate::Gate;
 use crate::openapi::Api;
 use crate::panic_guard::guarded;
@@ -127,12 +126,11 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Response<Body>;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<App>) -> Result<Self, Self::Rejection> {
-        if let Some(provider) = &app.provider {
-            let request = RequestInfo::new(head, head.uri.path());
-            let answer = |status| Failed::from(status).report(&app.registry, head.uri.path());
-            provider.context(request).await.map_err(answer)?;
+        let path = head.uri.path();
+        match app.caller(head, None, path).await {
+            Ok(_) => Ok(Self),
+            Err(status) => Err(Failed::from(status).report(&app.registry, path)),
         }
-        Ok(Self)
     }
 }
 

@@ -21,11 +21,12 @@ use crate::auth::ContextProvider;
 use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
 use crate::limits::Limits;
-use crate::listen::{Ending, bind, listen};
+use crate::listen::{Ending, Service, bind, listen};
 use crate::metrics::Metrics;
 use crate::operations::{self, Operations, ReadyCheck};
 #[cfg(feature = "dev-tools")]
 use crate::reflection::DevTools;
+use crate::wrong_keys::WrongKeys;
 
 /// The port that is used when neither the program nor `PORT` names one.
 const DEFAULT_PORT: u16 = 3400;
@@ -95,7 +96,7 @@ impl Server {
         self
     }
 
-    /// Asks this who calls.
+    /// Asks this who calls. [`Expose::auth`] replaces it for one action.
     pub fn auth(mut self, provider: impl ContextProvider + 'static) -> Self {
         self.provider = Some(Arc::new(provider));
         self
@@ -286,6 +287,10 @@ impl Server {
         tracing::info!("serving at http://{address}: {}{docs}", exposed.summary(&self.prefix));
     }
 
+    fn asks_who_calls(&self) -> bool {
+        self.provider.is_some() || self.exposed.iter().any(|expose| expose.provider.is_some())
+    }
+
     fn into_router(self, ending: Ending) -> (Router, Limits) {
         let limits = self.limits.clone();
         let has_agents_api = self.has_agents_api;
@@ -315,6 +320,7 @@ impl Server {
             registry: self.registry,
             prefix: self.prefix,
             provider: self.provider,
+            wrong_keys: WrongKeys::default(),
             gate: self.gate,
             limits: self.limits,
             ending: ending.clone(),
@@ -348,8 +354,10 @@ impl BoundServer {
             server.log_start(address);
         }
         let ending = Ending::default();
+        let asks_who_calls = server.asks_who_calls();
         let (router, limits) = server.into_router(ending.clone());
-        listen(listener, router, limits, ending, shutdown).await;
+        let service = Service { router, tells_peer: asks_who_calls };
+        listen(listener, service, limits, ending, shutdown).await;
     }
 }
 

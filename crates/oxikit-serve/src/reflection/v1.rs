@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::runs::Runs;
 use crate::auth::{RequestInfo, context_from};
 use crate::limits::Limits;
-use crate::listen::{Ending, bind, listen};
+use crate::listen::{Ending, Service, bind, listen};
 use crate::server::Server;
 use door::Door;
 
@@ -105,7 +105,8 @@ impl Listening {
         let ending = reflection.ending.clone();
         let registry = reflection.runs.registry().clone();
         let router = self.door.guard(router(reflection), registry);
-        listen(self.listener, router, limits, ending, quit.cancelled_owned()).await;
+        let service = Service { router, tells_peer: false };
+        listen(self.listener, service, limits, ending, quit.cancelled_owned()).await;
     }
 }
 

@@ -13,6 +13,7 @@ mod gates;
 mod hostile;
 #[cfg(feature = "jwt")]
 mod jwt;
+mod keys;
 mod kit;
 mod load;
 mod log;
