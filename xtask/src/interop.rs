@@ -1,10 +1,11 @@
-//! This code against the official clients and servers.
+//! This code against the official clients and servers, and its page in a browser.
 //!
 //! A suite starts a server on a free port of the loopback and runs a program of
 //! cases against it, which prints `ok name` or `FAILED name: why` for each.
 
 mod action_http;
 mod agents;
+mod docs_page;
 mod manager;
 mod reflection;
 
@@ -29,8 +30,13 @@ const START: Duration = Duration::from_secs(30);
 pub(crate) const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-const PROTOCOLS: [&Protocol; 4] =
-    [&action_http::PROTOCOL, &agents::PROTOCOL, &reflection::PROTOCOL, &manager::PROTOCOL];
+const PROTOCOLS: [&Protocol; 5] = [
+    &action_http::PROTOCOL,
+    &agents::PROTOCOL,
+    &docs_page::PROTOCOL,
+    &reflection::PROTOCOL,
+    &manager::PROTOCOL,
+];
 
 /// Suites around one application.
 struct Protocol {
@@ -43,8 +49,8 @@ struct Protocol {
 struct Suite {
     /// The protocol's name, and its own after a slash.
     name: &'static str,
-    /// The program without which it cannot be run.
-    needs: &'static str,
+    /// The programs without which it cannot be run.
+    needs: &'static [&'static str],
     run: fn(&Places) -> Result<Score>,
 }
 
@@ -104,14 +110,25 @@ pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
 impl Suite {
     /// Its line, and whether all is well.
     fn run_at(&self, places: &Places) -> Result<(String, bool)> {
-        if tools::read(Command::new(self.needs).arg("--version")).is_err() {
-            let line = format!("{} skipped: there is no `{}`", self.name, self.needs);
+        if let Some(Err(why)) = self.needs.iter().map(|it| need(it)).find(Result::is_err) {
+            let line = format!("{} skipped: {why:#}", self.name);
             return Ok((line, !tools::is_ci()));
         }
         println!("--- {}", self.name);
         let score = (self.run)(places).with_context(|| self.name)?;
         let line = format!("{} {}/{}", self.name, score.passed, score.passed + score.failed);
         Ok((line, score.failed == 0))
+    }
+}
+
+/// Makes sure that a program is there. A browser is installed if it is missing.
+fn need(program: &str) -> Result<()> {
+    if tools::read(Command::new(program).arg("--version")).is_ok() {
+        return Ok(());
+    }
+    match program {
+        "chromium" => tools::install_package("chromium"),
+        _ => bail!("there is no `{program}`"),
     }
 }
 
@@ -125,6 +142,7 @@ pub(crate) fn is_incomplete(lines: &[String]) -> bool {
 pub(crate) fn install_ahead() -> std::thread::JoinHandle<()> {
     std::thread::spawn(|| {
         _ = install_js();
+        _ = need("chromium");
         _ = metadata::target_dir().and_then(|target| install_py(&target.join("interop")));
     })
 }

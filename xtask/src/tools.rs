@@ -117,6 +117,26 @@ pub(crate) fn need_component(subcommand: &str, component: &str) -> Result<()> {
         .with_context(|| format!("`cargo {subcommand}` is not installed"))
 }
 
+/// Installs a package of Debian, where that is possible. The error says what to do.
+pub(crate) fn install_package(package: &str) -> Result<()> {
+    if !Path::new("/usr/bin/apt-get").exists() || !is_root()? {
+        bail!("`{package}` is not installed: run `sudo apt-get install {package}`");
+    }
+    for args in ["update --quiet", "install --quiet --yes --no-install-recommends"] {
+        let mut command = Command::new("apt-get");
+        command.args(args.split(' ')).env("DEBIAN_FRONTEND", "noninteractive");
+        if args.starts_with("install") {
+            command.arg(package);
+        }
+        run(&mut command).with_context(|| format!("`{package}` cannot be installed"))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn is_root() -> Result<bool> {
+    Ok(read(Command::new("id").arg("-u"))?.trim() == "0")
+}
+
 fn spawn(command: &mut Command) -> Result<Child> {
     command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start {}", show(command)))
 }

@@ -47,6 +47,7 @@ mod context;
 mod emitter;
 mod exact;
 mod execution;
+mod failure;
 mod handler;
 mod inputs;
 pub mod json_patch;

@@ -60,6 +60,7 @@ struct Inner {
     /// Empty until the first is added, so that nobody who traces nothing pays.
     exporter: OnceLock<RwLock<Arc<dyn SpanExporter>>>,
     records_secrets: AtomicBool,
+    shows_failures: AtomicBool,
     states: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -215,6 +216,18 @@ impl Registry {
             true => Secrets::Shown,
             false => Secrets::Covered,
         }
+    }
+
+    /// From now on callers of servers read the whole of a failure, with its trace id,
+    /// also where its status is not public. For development only: the developer tools
+    /// turn it on when they start. Secrets stay covered.
+    pub fn show_failures(&self) {
+        self.0.shows_failures.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`show_failures`](Self::show_failures) was called.
+    pub fn shows_failures(&self) -> bool {
+        self.0.shows_failures.load(Ordering::Relaxed)
     }
 
     /// Where spans go, if anywhere.

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access_log::Watch;
 use crate::agents_api::AgentScope;
-use crate::auth::{ContextProvider, RequestInfo};
+use crate::auth::ContextProvider;
 use crate::durable;
 use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
@@ -23,10 +23,12 @@ use crate::limits::Limits;
 use crate::listen::Ending;
 use crate::metrics::Metrics;
 use crate::operations::Operations;
-use crate::panic_guard::guarded;
-use crate::reply;
+use crate::origin::Origin;
+use crate::panic_guard::{caught, guarded};
+use crate::reply::{self, Failed};
 use crate::request::{self, Envelope};
 use crate::stream::{Source, StreamBody};
+use crate::wrong_keys::WrongKeys;
 
 /// What every request needs.
 pub(crate) struct App {
@@ -35,6 +37,7 @@ pub(crate) struct App {
     /// Stands before every path, without slashes around it.
     pub(crate) prefix: String,
     pub(crate) provider: Option<Arc<dyn ContextProvider>>,
+    pub(crate) wrong_keys: WrongKeys,
     pub(crate) gate: Gate,
     pub(crate) limits: Limits,
     pub(crate) ending: Ending,
@@ -57,9 +60,9 @@ pub(crate) async fn handle(State(app): State<Arc<App>>, request: Request) -> Res
     let mut watch = Watch::start(&head);
     let is_preflight = Gate::is_preflight(&head.method, &head.headers);
     let mut response = match app.gate.check(&head.uri, &head.headers) {
-        Err(status) => reply::error(&status),
+        Err(status) => Failed::from(status).report(&app.registry, head.uri.path()),
         Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
-        Ok(()) => guarded(app.answer(&head, body, &mut watch)).await,
+        Ok(()) => app.answer(&head, body, &mut watch).await,
     };
     app.gate.add_cors(&head.headers, response.headers_mut(), is_preflight);
     watch.answered(&response);
@@ -78,53 +81,43 @@ impl App {
             return reply::error(&Status::not_found("there is no action at this path"));
         };
         watch.measure(expose.meters.as_ref());
+        let answer = guarded(self.run(expose, head, body, watch)).await;
+        answer.unwrap_or_else(|failed| failed.report(&self.registry, expose.action.key()))
+    }
+
+    async fn run(
+        self: &Arc<Self>,
+        expose: &Expose,
+        head: &axum::http::request::Parts,
+        body: Body,
+        watch: &mut Watch,
+    ) -> Result<Response<Body>, Failed> {
         if head.method != Method::POST {
             let status = Status::invalid_argument("actions are called by POST");
             let mut response = reply::error_with(HttpStatus::METHOD_NOT_ALLOWED, &status);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
-            return response;
+            return Ok(response);
         }
-        let Some(mut slot) = Slot::take(self) else {
-            let status = Status::public(StatusCode::Unavailable, "the server is busy, try later");
-            return reply::error(&status.with_retry_after(std::time::Duration::from_secs(1)));
-        };
-        let context = match self.context(head, expose).await {
-            Ok(context) => context,
-            Err(status) => return reply::error(&status),
-        };
-        if let Err((http, status)) = request::check_media_type(&head.headers) {
-            return reply::error_with(http, &status);
-        }
-        let body = match request::read_body(&head.headers, body, &self.limits).await {
-            Ok(body) => body,
-            Err((http, status)) => return reply::error_with(http, &status),
-        };
+        let slot = Slot::take(self).ok_or_else(busy)?;
+        let context = self.context(head, expose).await?;
+        request::check_media_type(&head.headers)?;
+        let body = request::read_body(&head.headers, body, &self.limits).await?;
         let length = body.len();
         watch.read(length);
-        let envelope = match Envelope::parse(body, &expose.action) {
-            Ok(envelope) => envelope,
-            Err(status) => return reply::error(&status),
-        };
+        let envelope = Envelope::parse(body, &expose.action)?;
         if !request::wants_stream(&head.headers, &head.uri) {
             // Many answers are about as long as what was asked.
             let call = self.call(envelope, context);
             return unary(expose, call, length + 64, &self.ending.cut).await;
         }
-        slot.watch = watch.take();
-        match &self.streams {
-            Some(store) if expose.is_durable => {
-                let scope = StreamScope::new(Owner::of(&context), expose.source());
-                match durable::requested(&head.headers) {
-                    Ok(Some((id, position))) => {
-                        self.resume(store, scope, &id, position, slot).await
-                    }
-                    Ok(None) => {
-                        self.record(store, scope, expose, self.call(envelope, context), slot).await
-                    }
-                    Err(status) => slot.answered(reply::error(&status)),
-                }
-            }
-            _ => self.stream(expose, self.call(envelope, context), slot),
+        let streaming = Streaming { app: self, expose, slot, watch };
+        let Some(store) = self.streams.as_ref().filter(|_| expose.is_durable) else {
+            return Ok(streaming.start(self.call(envelope, context)));
+        };
+        let scope = StreamScope::new(Owner::of(&context), expose.source());
+        match durable::requested(&head.headers)? {
+            Some((id, position)) => streaming.resume(store, scope, &id, position).await,
+            None => streaming.record(store, scope, self.call(envelope, context)).await,
         }
     }
 
@@ -147,13 +140,7 @@ impl App {
         head: &axum::http::request::Parts,
         expose: &Expose,
     ) -> Result<ActionContext, Status> {
-        let context = match &self.provider {
-            Some(provider) => {
-                let request = RequestInfo::new(head, expose.guarded_key());
-                provider.context(request).await?
-            }
-            None => ActionContext::default(),
-        };
+        let context = self.caller(head, Some(expose), expose.guarded_key()).await?;
         if let Some(policy) = &expose.policy {
             policy(&context)?;
         }
@@ -171,74 +158,94 @@ impl App {
             None => call,
         }
     }
+}
 
-    fn stream(&self, expose: &Expose, call: Call, mut slot: Slot) -> Response<Body> {
-        let run = expose.action.start(call.for_wire());
-        let ids = run.as_ref().ok().map(|run| (run.trace_id(), run.span_id()));
-        if let Some((trace_id, _)) = ids {
-            slot.watch.streams(trace_id);
-        }
-        let source = run.map_or_else(Source::Refused, |run| Source::Run(Box::new(run)));
-        let mut response = self.stream_response(source, slot);
-        if let Some(ids) = ids {
-            reply::name_run(&mut response, ids);
-        }
+/// A request that is answered by a stream.
+struct Streaming<'a> {
+    app: &'a App,
+    expose: &'a Expose,
+    slot: Slot,
+    watch: &'a mut Watch,
+}
+
+impl Streaming<'_> {
+    /// Streams a run that ends with its reader. A call that cannot begin is an error
+    /// block too, as official servers answer it.
+    fn start(self, call: Call) -> Response<Body> {
+        let (registry, action) = (&self.app.registry, &self.expose.action);
+        let run = match action.start(call.for_wire()) {
+            Ok(run) => run,
+            Err(status) => return self.refuse(&status),
+        };
+        let (origin, ids) =
+            (Origin::of_run(registry, action, &run), (run.trace_id(), run.span_id()));
+        self.watch.streams(ids.0);
+        let mut response = self.respond(Source::Run(Box::new(run)), origin);
+        reply::name_run(&mut response, ids);
         response
     }
 
     /// Streams a run that goes on without its reader.
     async fn record(
-        &self,
+        self,
         store: &Arc<dyn StreamStore>,
         scope: StreamScope,
-        expose: &Expose,
         call: Call,
-        mut slot: Slot,
-    ) -> Response<Body> {
-        let run = match expose.action.start(call.for_wire()) {
+    ) -> Result<Response<Body>, Failed> {
+        let App { registry, ending, recordings, .. } = self.app;
+        let run = match self.expose.action.start(call.for_wire()) {
             Ok(run) => run,
-            Err(status) => return self.stream_response(Source::Refused(status), slot),
+            Err(status) => return Ok(self.refuse(&status)),
         };
+        let origin = Origin::of_run(registry, &self.expose.action, &run);
         let ids = (run.trace_id(), run.span_id());
-        slot.watch.streams(ids.0);
-        let spawn = |work| drop(self.recordings.spawn(work));
-        match durable::begin(store, scope, run, self.ending.cut.clone(), spawn).await {
-            Ok((id, source)) => {
-                let mut response = self.stream_response(source, slot);
-                response.headers_mut().insert(reply::STREAM_ID, durable::id_header(&id));
-                reply::name_run(&mut response, ids);
-                response
-            }
-            Err(status) => slot.answered(reply::error(&status)),
-        }
+        let spawn = |work| drop(recordings.spawn(work));
+        let recorded = durable::Recorded { run, origin: origin.clone(), cut: ending.cut.clone() };
+        let begun = durable::begin(store, scope, recorded, spawn).await;
+        let (id, source) = begun.map_err(|status| Failed::from(status).of_run(ids))?;
+        self.watch.streams(ids.0);
+        let mut response = self.respond(source, origin);
+        response.headers_mut().insert(reply::STREAM_ID, durable::id_header(&id));
+        reply::name_run(&mut response, ids);
+        Ok(response)
     }
 
     /// Reads a stream again; an unknown one is 204, as official clients expect, and
     /// so is one that was read to its end.
     async fn resume(
-        &self,
+        self,
         store: &Arc<dyn StreamStore>,
         scope: StreamScope,
         id: &str,
         position: u64,
-        slot: Slot,
-    ) -> Response<Body> {
-        match durable::resume(store, scope, id, position).await {
-            Ok(Some(source)) => {
-                let mut response = self.stream_response(source, slot);
-                let headers = response.headers_mut();
-                headers.insert(reply::STREAM_ID, durable::id_header(id));
-                // Tells a client that asked for a position that it was understood.
-                headers.insert(durable::POSITION, HeaderValue::from(position));
-                response
-            }
-            Ok(None) => slot.answered(reply::json_response(HttpStatus::NO_CONTENT, Body::empty())),
-            Err(status) => slot.answered(reply::error(&status)),
-        }
+    ) -> Result<Response<Body>, Failed> {
+        let Some(source) = durable::resume(store, scope, id, position).await? else {
+            return Ok(reply::json_response(HttpStatus::NO_CONTENT, Body::empty()));
+        };
+        let origin = self.origin();
+        let mut response = self.respond(source, origin);
+        let headers = response.headers_mut();
+        headers.insert(reply::STREAM_ID, durable::id_header(id));
+        // Tells a client that asked for a position that it was understood.
+        headers.insert(durable::POSITION, HeaderValue::from(position));
+        Ok(response)
     }
 
-    fn stream_response(&self, source: Source, slot: Slot) -> Response<Body> {
-        reply::stream_response(Body::new(StreamBody::new(source, &self.ending.cut, Some(slot))))
+    fn refuse(self, status: &Status) -> Response<Body> {
+        let origin = self.origin();
+        let refused = Source::Refused(origin.report(status));
+        self.respond(refused, origin)
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::new(&self.app.registry, &self.expose.action)
+    }
+
+    fn respond(mut self, source: Source, origin: Origin) -> Response<Body> {
+        // The request is over when its stream is.
+        self.slot.watch = self.watch.take();
+        let body = StreamBody::new(source, origin, &self.app.ending.cut, Some(self.slot));
+        reply::stream_response(Body::new(body))
     }
 }
 
@@ -247,11 +254,9 @@ async fn unary(
     call: Call,
     guess: usize,
     cut: &CancellationToken,
-) -> Response<Body> {
-    let mut run = match expose.action.start(call.without_chunks()) {
-        Ok(run) => run,
-        Err(status) => return reply::error(&status),
-    };
+) -> Result<Response<Body>, Failed> {
+    let mut run = expose.action.start(call.without_chunks())?;
+    let ids = (run.trace_id(), run.span_id());
     let result = loop {
         // Work that never waits is spared the token.
         let event = tokio::select! {
@@ -261,14 +266,20 @@ async fn unary(
         };
         match event {
             Some(Event::Chunk(_)) => {}
-            Some(Event::Done(output)) => break reply::result(&output, guess),
+            Some(Event::Done(output)) => break caught(|| reply::result(&output, guess)),
             Some(Event::Failed(status)) => break Err(status),
             None => break Err(Status::cancelled()),
         }
     };
-    let mut response = result.unwrap_or_else(|status| reply::error(&status));
-    reply::name_run(&mut response, (run.trace_id(), run.span_id()));
-    response
+    let mut response = result.map_err(|status| Failed::from(status).of_run(ids))?;
+    reply::name_run(&mut response, ids);
+    Ok(response)
+}
+
+/// As many requests are being worked on as the limits allow.
+pub(crate) fn busy() -> Status {
+    let status = Status::public(StatusCode::Unavailable, "the server is busy, try later");
+    status.with_retry_after(std::time::Duration::from_secs(1))
 }
 
 /// One of the requests that are worked on at a time.
@@ -283,12 +294,6 @@ impl Slot {
         let taken = app.in_flight.fetch_add(1, Ordering::Relaxed);
         let slot = Self { app: app.clone(), watch: Watch::default() };
         (taken < app.limits.requests).then_some(slot)
-    }
-
-    /// No stream after all.
-    pub(crate) fn answered(mut self, response: Response<Body>) -> Response<Body> {
-        self.watch.answered(&response);
-        response
     }
 }
 

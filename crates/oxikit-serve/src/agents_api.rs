@@ -26,17 +26,15 @@ use axum::http::header::ALLOW;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Response, StatusCode as HttpStatus};
 use axum::routing::any;
-use oxikit_core::ports::StoreError;
-use oxikit_core::{ActionContext, Status, StatusCode};
+use oxikit_core::Status;
 use serde::Serialize;
 
 use crate::access_log::Watch;
-use crate::action_http::{App, Slot};
-use crate::auth::RequestInfo;
+use crate::action_http::{App, Slot, busy};
 use crate::gate::Gate;
 use crate::panic_guard::guarded;
-use crate::reply;
-use crate::request::{self, Refusal};
+use crate::reply::{self, Failed};
+use crate::request;
 use route::{Place, Route};
 
 pub(crate) use agent::{Agent, AgentScope};
@@ -66,9 +64,9 @@ async fn handle(State(app): State<Arc<App>>, request: Request) -> Response<Body>
     let mut watch = Watch::start(&head);
     let is_preflight = Gate::is_preflight(&head.method, &head.headers);
     let mut response = match app.gate.check(&head.uri, &head.headers) {
-        Err(status) => reply::error(&status),
+        Err(status) => Failed::from(status).report(&app.registry, head.uri.path()),
         Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
-        Ok(()) => guarded(answer_or_refuse(&app, &head, body, &mut watch)).await,
+        Ok(()) => answer_or_refuse(&app, &head, body, &mut watch).await,
     };
     app.gate.add_cors(&head.headers, response.headers_mut(), is_preflight);
     watch.answered(&response);
@@ -81,30 +79,36 @@ async fn answer_or_refuse(
     body: Body,
     watch: &mut Watch,
 ) -> Response<Body> {
-    let answer = answer(app, head, body, watch).await;
-    answer.unwrap_or_else(|refused| refused.into_response())
+    let Some(route) = Route::parse(head.uri.path()) else {
+        watch.measure(app.metrics.as_ref().map(|metrics| &metrics.nowhere));
+        return reply::error(&Status::not_found("there is nothing at this path"));
+    };
+    watch.measure(app.agents.meters(app, &route.agent));
+    let action = route.action();
+    let answer = guarded(answer(app, head, body, route, watch)).await;
+    answer.unwrap_or_else(|failed| failed.report(&app.registry, &action))
 }
 
 async fn answer(
     app: &Arc<App>,
     head: &Parts,
     body: Body,
+    route: Route,
     watch: &mut Watch,
-) -> Result<Response<Body>, Refused> {
-    let Some(Route { agent, place }) = Route::parse(head.uri.path()) else {
-        watch.measure(app.metrics.as_ref().map(|metrics| &metrics.nowhere));
-        return Err(Status::not_found("there is nothing at this path").into());
-    };
-    watch.measure(app.agents.meters(app, &agent));
+) -> Result<Response<Body>, Failed> {
+    let action = route.action();
+    let Route { agent, place } = route;
     if !place.allows(&head.method) {
         return Ok(wrong_method(&place));
     }
     let slot = Slot::take(app).ok_or_else(busy)?;
     if let Place::Agents = place {
-        return json(&agent::list(app, &caller(app, head, ROOT).await?));
+        // A stranger learns nothing, not even which agents there are.
+        let context = app.caller(head, None, &action).await?;
+        return json(&agent::list(app, head, &context).await);
     }
-    let key = format!("/agent/{agent}");
-    let agent = Agent::find(app, &agent, caller(app, head, &key).await?)?;
+    let context = app.caller(head, agent::exposed(app, &agent), &action).await?;
+    let agent = Agent::find(app, &agent, context)?;
     match &place {
         Place::Agents | Place::Agent => json(&agent.details()),
         Place::Execute => execute::execute(app, head, body, agent, watch, slot).await,
@@ -132,21 +136,13 @@ async fn answer(
     }
 }
 
-/// Who calls. A stranger learns nothing, not even which agents there are.
-async fn caller(app: &App, head: &Parts, action: &str) -> Result<ActionContext, Status> {
-    match &app.provider {
-        Some(provider) => provider.context(RequestInfo::new(head, action)).await,
-        None => Ok(ActionContext::default()),
-    }
-}
-
 /// The body, within its limits. One that is not empty says that it is JSON.
 async fn read_json(
     app: &App,
     head: &Parts,
     body: Body,
     watch: &mut Watch,
-) -> Result<bytes::Bytes, Refused> {
+) -> Result<bytes::Bytes, Failed> {
     let body = request::read_json(&head.headers, body, &app.limits).await?;
     watch.read(body.len());
     Ok(body)
@@ -160,46 +156,7 @@ fn wrong_method(place: &Place) -> Response<Body> {
     response
 }
 
-fn busy() -> Status {
-    let status = Status::public(StatusCode::Unavailable, "the server is busy, try later");
-    status.with_retry_after(std::time::Duration::from_secs(1))
-}
-
-fn json(answer: &impl Serialize) -> Result<Response<Body>, Refused> {
+fn json(answer: &impl Serialize) -> Result<Response<Body>, Failed> {
     let body = serde_json::to_vec(answer).map_err(Status::from)?;
     Ok(reply::json_response(HttpStatus::OK, body))
-}
-
-/// An answer that is an error.
-struct Refused {
-    /// If it is another than that of the code.
-    http: Option<HttpStatus>,
-    status: Status,
-}
-
-impl Refused {
-    fn into_response(self) -> Response<Body> {
-        match self.http {
-            Some(http) => reply::error_with(http, &self.status),
-            None => reply::error(&self.status),
-        }
-    }
-}
-
-impl From<Status> for Refused {
-    fn from(status: Status) -> Self {
-        Self { http: None, status }
-    }
-}
-
-impl From<Refusal> for Refused {
-    fn from((http, status): Refusal) -> Self {
-        Self { http: Some(http), status }
-    }
-}
-
-impl From<StoreError> for Refused {
-    fn from(error: StoreError) -> Self {
-        Status::from(error).into()
-    }
 }

@@ -54,6 +54,14 @@ pub trait ContextProvider: Send + Sync {
     /// The context of a call.
     async fn context(&self, request: RequestInfo<'_>) -> Result<ActionContext>;
 
+    /// Whether the refusal of this request is that of a key that could be guessed. Such
+    /// refusals are counted by address, and too many of them are answered with 429; see
+    /// [`Limits::wrong_keys`](crate::Limits::wrong_keys). No by default: tokens that
+    /// expire are refused often, and their clients have to see the 401.
+    fn is_guess(&self, _request: &RequestInfo<'_>) -> bool {
+        false
+    }
+
     /// How callers show who they are, as an OpenAPI security scheme object.
     fn security_scheme(&self) -> Option<Value> {
         None
@@ -97,6 +105,10 @@ impl ContextProvider for ApiKey {
             return Err(Status::permission_denied("Permission Denied"));
         }
         Ok(ActionContext::default().with("auth", json!({ "apiKey": sent })))
+    }
+
+    fn is_guess(&self, request: &RequestInfo<'_>) -> bool {
+        request.headers.contains_key(AUTHORIZATION)
     }
 
     fn security_scheme(&self) -> Option<Value> {

@@ -10,6 +10,8 @@ use oxikit_core::ports::{StoreError, StreamEnd, StreamScope, StreamStore, follow
 use oxikit_core::{Event, Payload, Run, Status, StatusCode};
 use tokio_util::sync::CancellationToken;
 
+use crate::origin::Origin;
+use crate::panic_guard::caught;
 use crate::reply::STREAM_ID;
 use crate::stream::Source;
 
@@ -28,13 +30,12 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 pub(crate) async fn begin(
     store: &Arc<dyn StreamStore>,
     scope: StreamScope,
-    run: Run,
-    cut: CancellationToken,
+    recorded: Recorded,
     spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
 ) -> Result<(String, Source), Status> {
     let id = new_id();
     let recording = Recording::open(store, &scope, &id).await?;
-    spawn(Box::pin(recording.record(run, cut)));
+    spawn(Box::pin(recording.record(recorded)));
     let source = Source::Stored(Box::pin(follow(store.clone(), scope, id.clone(), 0)));
     Ok((id, source))
 }
@@ -100,7 +101,15 @@ pub(crate) fn parse_position(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// A run that is written down.
+/// A run that is to be recorded.
+pub(crate) struct Recorded {
+    pub(crate) run: Run,
+    pub(crate) origin: Origin,
+    /// Fires when the run has to end because the server does.
+    pub(crate) cut: CancellationToken,
+}
+
+/// A stream that is being written.
 pub(crate) struct Recording {
     store: Arc<dyn StreamStore>,
     id: String,
@@ -133,8 +142,12 @@ impl Recording {
         self
     }
 
-    /// Writes down a run until its end, or until the server has to end.
-    pub(crate) async fn record(mut self, mut run: Run, cut: CancellationToken) {
+    /// Records a run until its end, or until the server has to end. Its failure is
+    /// logged here, whether or not somebody reads the stream.
+    pub(crate) async fn record(mut self, recorded: Recorded) {
+        let Recorded { mut run, origin, cut } = recorded;
+        let failed = |status: &Status| StreamEnd::Failed(origin.report(status));
+        let mut is_store_lost = false;
         let end = loop {
             let event = tokio::select! {
                 // First, as a run may never pause.
@@ -149,18 +162,32 @@ impl Recording {
                     match self.store.append(&self.id, self.position, chunks).await {
                         Ok(new_position) => self.position = new_position,
                         // What cannot be kept must not be promised: the run ends.
-                        Err(error) => break StreamEnd::Failed(Status::from(error).outgoing()),
+                        Err(error) => {
+                            is_store_lost = true;
+                            break failed(&error.into());
+                        }
                     }
                 }
-                Some(Event::Done(output)) => break StreamEnd::Done(output),
-                Some(Event::Failed(status)) => break StreamEnd::Failed(status.outgoing()),
-                None => break StreamEnd::Failed(Status::cancelled().outgoing()),
+                Some(Event::Done(output)) => match as_json(&output) {
+                    Ok(output) => break StreamEnd::Done(output),
+                    Err(status) => break failed(&status),
+                },
+                Some(Event::Failed(status)) => break failed(&status),
+                None => break failed(&Status::cancelled()),
             }
         };
         drop(run);
         let Self { store, id, position, .. } = self;
         if let Err(error) = store.finish(&id, position, end).await {
-            tracing::error!(stream = id, %error, "the end of a stream cannot be stored");
+            match is_store_lost {
+                // Logged already as the reason of the failure.
+                true => tracing::debug!(stream = id, %error, "the end of a stream is not stored"),
+                false => {
+                    let status = Status::from(error);
+                    let hint = format!("the end of stream `{id}` is not stored");
+                    origin.report(&status.with_hint(hint));
+                }
+            }
         }
     }
 
@@ -175,6 +202,12 @@ impl Recording {
     }
 }
 
+/// The output as a store keeps it. Written here, as a store cannot tell an output that
+/// cannot be written from a failure of its own: the stream would stay without an end.
+fn as_json(output: &Payload) -> Result<Payload, Status> {
+    Payload::from_json(caught(|| Ok(output.to_json()?))?)
+}
+
 fn ready_chunks(first: Payload, run: &mut Run) -> Vec<Payload> {
     let mut chunks = vec![first];
     while chunks.len() < BATCH
@@ -186,7 +219,8 @@ fn ready_chunks(first: Payload, run: &mut Run) -> Vec<Payload> {
 }
 
 pub(crate) fn shutting_down() -> Status {
-    Status::public(StatusCode::Unavailable, "the server is shutting down")
+    let status = Status::public(StatusCode::Unavailable, "the server is shutting down");
+    status.with_retry_after(Duration::from_secs(1))
 }
 
 /// A UUID of 122 random bits from the operating system: whoever knows it may read

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use oxikit_core::{Action, ActionContext, ActionKind, Registry, Result};
 
-use crate::auth::Policy;
+use crate::auth::{ContextProvider, Policy};
 use crate::metrics::{Meters, Metrics};
 
 /// An action to be served. Made from an action or a flow.
@@ -19,6 +19,8 @@ use crate::metrics::{Meters, Metrics};
 pub struct Expose {
     pub(crate) action: Action,
     pub(crate) path: String,
+    /// Asked who calls, in place of that of the server.
+    pub(crate) provider: Option<Arc<dyn ContextProvider>>,
     pub(crate) policy: Option<Policy>,
     pub(crate) is_durable: bool,
     /// The agent that the action belongs to: who may call the one may call the
@@ -33,12 +35,43 @@ impl Expose {
     pub fn new(action: impl Into<Action>) -> Self {
         let action = action.into();
         let path = action.name().to_owned();
-        Self { action, path, policy: None, is_durable: false, agent: None, meters: None }
+        Self {
+            action,
+            path,
+            provider: None,
+            policy: None,
+            is_durable: false,
+            agent: None,
+            meters: None,
+        }
     }
 
     /// Serves it under another path.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into().trim_matches('/').to_owned();
+        self
+    }
+
+    /// Asks this who calls, in place of [`Server::auth`](crate::Server::auth), so that
+    /// the action has a key of its own:
+    ///
+    /// ```
+    /// use oxikit::prelude::*;
+    /// use oxikit_serve::{ApiKey, Expose, Server};
+    ///
+    /// let ai = Oxikit::builder().build();
+    /// let greet = ai.define_flow("greet", |name: String| async move { Ok(name) });
+    /// let report = ai.define_flow("report", |_: ()| async { Ok("all is well") });
+    /// let server = Server::new(&ai)
+    ///     .auth(ApiKey::new("a-key-of-all-clients"))
+    ///     .expose(&greet)
+    ///     .expose(Expose::new(&report).auth(ApiKey::new("a-key-of-the-operators")));
+    /// ```
+    ///
+    /// A key of the server is not good for this action then, nor this one for the
+    /// pages of the server. [`policy`](Self::policy) is asked after it.
+    pub fn auth(mut self, provider: impl ContextProvider + 'static) -> Self {
+        self.provider = Some(Arc::new(provider));
         self
     }
 
@@ -61,6 +94,14 @@ impl Expose {
     /// The key by which context providers know it.
     pub(crate) fn guarded_key(&self) -> &str {
         self.agent.as_ref().unwrap_or(&self.action).key()
+    }
+
+    /// The path with the prefix of the server.
+    pub(crate) fn path_below(&self, prefix: &str) -> String {
+        match prefix {
+            "" => format!("/{}", self.path),
+            prefix => format!("/{prefix}/{}", self.path),
+        }
     }
 
     /// What its streams are streams of. One action at two paths is two: each has a
@@ -93,11 +134,15 @@ impl fmt::Debug for Expose {
         f.debug_struct("Expose")
             .field("action", &self.action)
             .field("path", &self.path)
+            .field("has_auth", &self.provider.is_some())
             .field("has_policy", &self.policy.is_some())
             .field("is_durable", &self.is_durable)
             .finish()
     }
 }
+
+/// Maximum number of paths that are logged at the start.
+const MAX_LISTED: usize = 20;
 
 /// What has the name of an agent, and where official clients look for it.
 const COMPANIONS: [(ActionKind, &str); 2] =
@@ -140,6 +185,22 @@ impl Exposed {
 
     pub(crate) fn get(&self, path: &str) -> Option<&Expose> {
         self.0.get(path)
+    }
+
+    /// What is served, for people: the paths of flows and agents.
+    pub(crate) fn summary(&self, prefix: &str) -> String {
+        let own = self.iter().filter(|expose| expose.agent.is_none());
+        let mut paths: Vec<_> = own.map(|expose| expose.path_below(prefix)).collect();
+        if paths.is_empty() {
+            return "nothing yet, as no flow and no agent is defined".to_owned();
+        }
+        paths.sort();
+        let more = paths.len().saturating_sub(MAX_LISTED);
+        paths.truncate(MAX_LISTED);
+        if more > 0 {
+            paths.push(format!("and {more} more"));
+        }
+        paths.join(", ")
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Expose> {

@@ -19,6 +19,7 @@ mod access_log;
 mod action_http;
 mod agents_api;
 mod auth;
+mod caller;
 mod durable;
 mod exposed;
 mod framing;
@@ -28,9 +29,12 @@ mod gate;
 mod jwt;
 mod limits;
 mod listen;
+#[cfg(feature = "log")]
+mod log;
 mod metrics;
 mod openapi;
 mod operations;
+mod origin;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod panic_guard;
@@ -41,12 +45,15 @@ mod request;
 mod server;
 mod stall_guard;
 mod stream;
+mod wrong_keys;
 
 pub use auth::{ApiKey, ContextProvider, Policy, RequestInfo, context_from};
 pub use exposed::Expose;
 #[cfg(feature = "jwt")]
 pub use jwt::{Algorithm, JwtAuth};
 pub use limits::Limits;
+#[cfg(feature = "log")]
+pub use log::init_log;
 #[cfg(feature = "dev-tools")]
 pub use reflection::{DevConfig, DevTools, dev_log_layer, reflect};
 pub use server::{BoundServer, Server, serve};
@@ -62,6 +69,7 @@ pub mod inside {
     pub use crate::reply::{TRACE_ID, error, error_with, json_response, stream_response};
     pub use crate::request::{Refusal, check_media_type, read_body};
     pub use crate::stall_guard::StallGuard;
+    pub use crate::wrong_keys::{WINDOW as WRONG_WINDOW, WrongKeys};
 }
 
 /// The examples of the README, compiled and run.

@@ -22,6 +22,9 @@ pub struct Limits {
     pub connections: usize,
     /// Requests being worked on at a time; more are answered with 503.
     pub requests: usize,
+    /// Wrong API keys in a minute by one address; more are answered with 429. The right
+    /// one is let in all the same.
+    pub wrong_keys: u32,
     /// Time for open requests to end after shutdown began; then they are cut.
     pub drain_time: Duration,
 }
@@ -37,6 +40,7 @@ impl Default for Limits {
             stalled_reader_time: Duration::from_secs(10),
             connections: 16_384,
             requests: 16_384,
+            wrong_keys: 10,
             drain_time: Duration::from_secs(30),
         }
     }

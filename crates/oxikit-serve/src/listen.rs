@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
@@ -14,6 +17,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::caller::Peer;
 use crate::framing_guard::FramingGuard;
 use crate::limits::Limits;
 use crate::stall_guard::StallGuard;
@@ -40,10 +44,35 @@ pub(crate) struct Ending {
     pub(crate) recordings: TaskTracker,
 }
 
+/// What answers the requests of all connections.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) router: Router,
+    /// Whether requests are given the [`Peer`] they come from.
+    pub(crate) tells_peer: bool,
+}
+
+/// Listens on this address. An error names the address and says what to do: `option`
+/// is how another port is chosen.
+pub(crate) async fn bind(host: &str, port: u16, option: &str) -> io::Result<TcpListener> {
+    TcpListener::bind((host, port)).await.map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("port {port} is in use; end the program that uses it, or choose another port by {option}")
+            }
+            io::ErrorKind::PermissionDenied if port < 1024 => {
+                format!("this user may not listen on port {port}; choose one above 1023 by {option}")
+            }
+            _ => error.to_string(),
+        };
+        io::Error::new(error.kind(), format!("cannot listen on {host}, port {port}: {hint}"))
+    })
+}
+
 /// Serves connections until `shutdown`, then lets open requests end.
 pub(crate) async fn listen(
     listener: TcpListener,
-    router: Router,
+    service: Service,
     limits: Limits,
     ending: Ending,
     shutdown: impl Future<Output = ()>,
@@ -52,12 +81,12 @@ pub(crate) async fn listen(
     let slots = Arc::new(Semaphore::new(limits.connections));
     tokio::pin!(shutdown);
     loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => accepted.map(|(stream, _)| stream),
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
             () = &mut shutdown => break,
         };
-        let stream = match stream {
-            Ok(stream) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 wait_after(&error).await;
                 continue;
@@ -67,7 +96,9 @@ pub(crate) async fn listen(
             connections.spawn(turn_away(stream));
             continue;
         };
-        let work = connection(stream, router.clone(), limits.clone(), ending.draining.clone());
+        let peer = service.tells_peer.then_some(Peer(peer.ip()));
+        let router = service.router.clone();
+        let work = connection(stream, peer, router, limits.clone(), ending.draining.clone());
         connections.spawn(async move {
             work.await;
             drop(slot);
@@ -92,6 +123,7 @@ pub(crate) async fn listen(
 
 async fn connection(
     stream: TcpStream,
+    peer: Option<Peer>,
     router: Router,
     limits: Limits,
     draining: CancellationToken,
@@ -99,12 +131,21 @@ async fn connection(
     // A chunk is worth a packet: nothing waits for more to be sent.
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(FramingGuard::new(StallGuard::new(stream, limits.stalled_reader_time)));
+    let service = TowerToHyperService::new(router);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
         .max_buf_size(limits.header_bytes.max(MIN_BUFFER))
         .max_headers(limits.header_fields)
-        .serve_connection(io, TowerToHyperService::new(router));
+        .serve_connection(
+            io,
+            service_fn(move |mut request: Request<Incoming>| {
+                if let Some(peer) = peer {
+                    request.extensions_mut().insert(peer);
+                }
+                service.call(request)
+            }),
+        );
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,

@@ -3,7 +3,7 @@
 pub(crate) mod failures;
 pub(crate) mod schemas;
 
-use oxikit_core::Schema;
+use oxikit_core::{ActionKind, Schema};
 use serde_json::{Map, Value, json};
 
 use crate::agents_api;
@@ -11,6 +11,10 @@ use crate::durable::POSITION;
 use crate::exposed::{Expose, Exposed};
 use crate::reply::{SPAN_ID, STREAM_ID, TRACE_ID};
 use schemas::Schemas;
+
+/// The name of the server's own security scheme. That of an action has its
+/// operation id behind it.
+const CALLER: &str = "caller";
 
 /// What the document is about.
 pub(crate) struct Api<'a> {
@@ -33,10 +37,19 @@ impl Api<'_> {
         let mut exposed: Vec<_> = self.exposed.iter().collect();
         exposed.sort_by(|a, b| a.path.cmp(&b.path));
 
+        let (mut schemes, mut agent_schemes) = (Map::new(), Vec::new());
         let mut paths = Map::new();
         let mut tags: Vec<&str> = Vec::new();
         for expose in exposed {
-            let operation = self.operation(expose, &mut schemas);
+            let mut operation = self.operation(expose, &mut schemas);
+            if let Some(scheme) = expose.provider.as_ref().and_then(|own| own.security_scheme()) {
+                let name = format!("{CALLER}.{}", operation["operationId"].as_str().unwrap_or("?"));
+                operation["security"] = json!([{ name.as_str(): [] }]);
+                if expose.action.kind() == ActionKind::Agent {
+                    agent_schemes.push(name.clone());
+                }
+                schemes.insert(name, scheme);
+            }
             paths.insert(self.path(&expose.path), json!({ "post": operation }));
             let kind = expose.action.kind().as_str();
             if !tags.contains(&kind) {
@@ -44,7 +57,10 @@ impl Api<'_> {
             }
         }
         if self.has_agents_api {
-            agents_api::add_paths(&mut paths, &mut schemas);
+            let mut own = Map::new();
+            agents_api::add_paths(&mut own, &mut schemas);
+            self.secure_agents(&mut own, &agent_schemes);
+            paths.append(&mut own);
             tags.push(agents_api::TAG);
         }
         let tags: Vec<_> = tags.iter().map(|tag| json!({ "name": tag })).collect();
@@ -63,10 +79,32 @@ impl Api<'_> {
             "tags": tags,
         });
         if let Some(scheme) = &self.security_scheme {
-            document["components"]["securitySchemes"] = json!({ "caller": scheme });
-            document["security"] = json!([{ "caller": [] }]);
+            schemes.insert(CALLER.to_owned(), scheme.clone());
+            document["security"] = json!([{ CALLER: [] }]);
+        }
+        if !schemes.is_empty() {
+            document["components"]["securitySchemes"] = schemes.into();
         }
         document
+    }
+
+    /// The operations of the API of agents are those of all agents, and some agents have
+    /// a scheme of their own: one of all these is needed.
+    fn secure_agents(&self, paths: &mut Map<String, Value>, own: &[String]) {
+        if own.is_empty() {
+            return;
+        }
+        let all = match self.security_scheme {
+            Some(_) => json!({ CALLER: [] }),
+            None => json!({}),
+        };
+        let own = own.iter().map(|name| json!({ name.as_str(): [] }));
+        let security: Value = std::iter::once(all).chain(own).collect();
+        let items = paths.iter_mut().filter(|(path, _)| path.contains("{agent}"));
+        let members = items.filter_map(|(_, item)| item.as_object_mut()).flatten();
+        for (_, operation) in members.filter(|(member, _)| *member != "parameters") {
+            operation["security"] = security.clone();
+        }
     }
 
     fn path(&self, path: &str) -> String {

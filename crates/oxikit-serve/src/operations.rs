@@ -21,11 +21,10 @@ use oxikit_core::{Result, Status, StatusCode};
 
 use crate::access_log::Watch;
 use crate::action_http::App;
-use crate::auth::RequestInfo;
 use crate::gate::Gate;
 use crate::openapi::Api;
 use crate::panic_guard::guarded;
-use crate::reply;
+use crate::reply::{self, Failed};
 
 /// A probe does not wait longer than this for the application's own check.
 const CHECK_TIME: Duration = Duration::from_secs(5);
@@ -106,12 +105,14 @@ pub(crate) fn routes(app: &Arc<App>, is_taken: impl Fn(&str) -> bool) -> Router<
 async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response<Body> {
     let (head, body) = request.into_parts();
     let mut watch = Watch::start(&head);
-    let asked = head.headers.clone();
+    let (asked, path) = (head.headers.clone(), head.uri.path().to_owned());
     let is_preflight = Gate::is_preflight(&head.method, &asked);
     let mut response = match app.gate.check(&head.uri, &asked) {
-        Err(status) => reply::error(&status),
+        Err(status) => Failed::from(status).report(&app.registry, &path),
         Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
-        Ok(()) => guarded(next.run(Request::from_parts(head, body))).await,
+        Ok(()) => guarded(async { Ok(next.run(Request::from_parts(head, body)).await) })
+            .await
+            .unwrap_or_else(|failed: Failed| failed.report(&app.registry, &path)),
     };
     app.gate.add_cors(&asked, response.headers_mut(), is_preflight);
     watch.answered(&response);
@@ -125,11 +126,11 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Response<Body>;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<App>) -> Result<Self, Self::Rejection> {
-        if let Some(provider) = &app.provider {
-            let request = RequestInfo::new(head, head.uri.path());
-            provider.context(request).await.map_err(|status| reply::error(&status))?;
+        let path = head.uri.path();
+        match app.caller(head, None, path).await {
+            Ok(_) => Ok(Self),
+            Err(status) => Err(Failed::from(status).report(&app.registry, path)),
         }
-        Ok(Self)
     }
 }
 

@@ -74,18 +74,17 @@ impl DevTools {
     /// manager; else it listens on this machine and tells where in a file below
     /// `.genkit/runtimes`. See [`DevConfig::from_env`] for the variables.
     ///
-    /// If nobody takes the log of the process yet, it goes to the standard error
-    /// and to the tools from now on; see [`dev_log_layer`].
+    /// If the application has not set up [`tracing`], [`init_log`](crate::init_log)
+    /// does it here.
     pub async fn start(app: &impl AsRef<Registry>) -> io::Result<Option<Self>> {
         let Some(config) = DevConfig::from_env()? else { return Ok(None) };
-        if let Some(exporter) = &config.exporter {
-            logs::set_up(exporter);
-        }
+        crate::init_log();
         config.start(app).await.map(Some)
     }
 
     async fn start_with(config: DevConfig, registry: &Registry) -> io::Result<Self> {
         let exporter = export_spans(&config, registry)?;
+        registry.show_failures();
         // Who was told by the environment is not told by the tools.
         let runs = Runs::new(registry.clone(), Arc::new(exporter.clone()));
         let telemetry = config.telemetry_server.is_none().then_some(exporter);

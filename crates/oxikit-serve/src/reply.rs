@@ -3,9 +3,12 @@
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode as HttpStatus};
-use oxikit_core::{OutgoingStatus, Payload, SpanId, Status, TraceId};
+use oxikit_core::ports::StoreError;
+use oxikit_core::{OutgoingStatus, Payload, Registry, SpanId, Status, TraceId};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::request::Refusal;
 
 /// Where an answer names its trace.
 pub const TRACE_ID: HeaderName = HeaderName::from_static("x-genkit-trace-id");
@@ -24,11 +27,70 @@ pub(crate) fn result(output: &Payload, guess: usize) -> Result<Response<Body>, S
 
 /// The error body of the protocol, with the HTTP status of the code.
 pub fn error(status: &Status) -> Response<Body> {
-    let http =
-        HttpStatus::from_u16(status.code().http()).unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR);
-    let mut response = error_with(http, status);
-    if http == HttpStatus::UNAUTHORIZED {
-        // RFC 9110: a 401 says how to do better. Browsers show no dialog for it.
+    with_hints(error_response(http_of(status), status.outgoing()), status)
+}
+
+/// The same with another HTTP status, such as 405 or 413, that no code maps to.
+pub fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
+    error_response(http, status.outgoing())
+}
+
+/// A request that failed, before it is reported and answered.
+pub(crate) struct Failed {
+    /// The HTTP status, if it is another than that of the code.
+    http: Option<HttpStatus>,
+    status: Status,
+    /// The run that failed, if one had begun.
+    run: Option<(TraceId, SpanId)>,
+}
+
+impl Failed {
+    /// It failed while this ran.
+    pub(crate) fn of_run(self, run: (TraceId, SpanId)) -> Self {
+        Self { run: Some(run), ..self }
+    }
+
+    /// Logs the failure of this action, and answers it.
+    pub(crate) fn report(self, registry: &Registry, action: &str) -> Response<Body> {
+        let Self { http, status, run } = self;
+        let outgoing = registry.report_failure(action, run.map(|(trace_id, _)| trace_id), &status);
+        let mut response = match http {
+            Some(http) => error_response(http, outgoing),
+            None => with_hints(error_response(http_of(&status), outgoing), &status),
+        };
+        if let Some(run) = run {
+            name_run(&mut response, run);
+        }
+        response
+    }
+}
+
+impl From<Status> for Failed {
+    fn from(status: Status) -> Self {
+        Self { http: None, status, run: None }
+    }
+}
+
+impl From<Refusal> for Failed {
+    fn from((http, status): Refusal) -> Self {
+        Self { http: Some(http), status, run: None }
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Status::from(error).into()
+    }
+}
+
+fn http_of(status: &Status) -> HttpStatus {
+    HttpStatus::from_u16(status.code().http()).unwrap_or(HttpStatus::INTERNAL_SERVER_ERROR)
+}
+
+/// Headers that tell a client how to do better.
+fn with_hints(mut response: Response<Body>, status: &Status) -> Response<Body> {
+    if response.status() == HttpStatus::UNAUTHORIZED {
+        // RFC 9110 asks for it. Browsers show no dialog for this scheme.
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     if let Some(delay) = status.retry_after() {
@@ -37,8 +99,7 @@ pub fn error(status: &Status) -> Response<Body> {
     response
 }
 
-/// The same with another HTTP status, such as 405 or 413, that no code maps to.
-pub fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
+fn error_response(http: HttpStatus, outgoing: OutgoingStatus) -> Response<Body> {
     /// The seed's members; official servers leave `code` out, clients ignore it.
     #[derive(Serialize)]
     struct ErrorBody {
@@ -48,9 +109,8 @@ pub fn error_with(http: HttpStatus, status: &Status) -> Response<Body> {
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
     }
-    let OutgoingStatus { status, message, details } = status.outgoing();
-    let code = status;
-    let body = ErrorBody { code: http.as_u16(), status: status.name(), message, details };
+    let OutgoingStatus { status: code, message, details } = outgoing;
+    let body = ErrorBody { code: http.as_u16(), status: code.name(), message, details };
     let body = serde_json::to_vec(&body).unwrap_or_else(|_| b"{\"status\":\"INTERNAL\"}".to_vec());
     let mut response = json_response(http, body);
     // For the access log and the metrics: several codes share an HTTP status.

@@ -21,11 +21,12 @@ use crate::auth::ContextProvider;
 use crate::exposed::{Expose, Exposed};
 use crate::gate::Gate;
 use crate::limits::Limits;
-use crate::listen::{Ending, listen};
+use crate::listen::{Ending, Service, bind, listen};
 use crate::metrics::Metrics;
 use crate::operations::{self, Operations, ReadyCheck};
 #[cfg(feature = "dev-tools")]
 use crate::reflection::DevTools;
+use crate::wrong_keys::WrongKeys;
 
 /// The port that is used when neither the program nor `PORT` names one.
 const DEFAULT_PORT: u16 = 3400;
@@ -95,7 +96,7 @@ impl Server {
         self
     }
 
-    /// Asks this who calls.
+    /// Asks this who calls. [`Expose::auth`] replaces it for one action.
     pub fn auth(mut self, provider: impl ContextProvider + 'static) -> Self {
         self.provider = Some(Arc::new(provider));
         self
@@ -194,9 +195,8 @@ impl Server {
     /// The paths that are served, in order; `{…}` stands for names and ids.
     pub fn paths(&self) -> Vec<String> {
         let exposed = Exposed::new(self.exposed.clone(), &self.registry, false);
-        let prefix = if self.prefix.is_empty() { "" } else { &format!("/{}", self.prefix) };
         let pages = self.has_operations.then(operations::paths).into_iter().flatten();
-        let actions = exposed.iter().map(|expose| format!("{prefix}/{}", expose.path));
+        let actions = exposed.iter().map(|expose| expose.path_below(&self.prefix));
         let agents = self.has_agents_api.then(agents_api::templates).into_iter().flatten();
         let mut paths: Vec<_> = actions.chain(pages.chain(agents).map(str::to_owned)).collect();
         paths.sort();
@@ -230,7 +230,17 @@ impl Server {
     ///
     /// Spans go to the collector that OpenTelemetry's variables name, if they do,
     /// such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    ///
+    /// The URL and the actions are logged at the start, and failed calls when they
+    /// happen. If the application has not set up [`tracing`], the log goes to the
+    /// standard error, as [`init_log`](crate::init_log) says.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on, such as a port that is in use, and if an
+    /// environment variable cannot be understood.
     pub async fn serve(self) -> io::Result<()> {
+        #[cfg(feature = "log")]
+        crate::init_log();
         let bound = self.bind().await?;
         #[cfg(feature = "otlp")]
         crate::otlp::export(&bound.server.registry)?;
@@ -265,8 +275,20 @@ impl Server {
             Some(port) => port,
             None => port_from_env()?,
         };
-        let listener = TcpListener::bind((self.host, port)).await?;
+        let option = "`Server::port` or the environment variable PORT";
+        let listener = bind(&self.host.to_string(), port, option).await?;
         Ok(BoundServer { server: self, listener })
+    }
+
+    /// Says where the server is and what it serves.
+    fn log_start(&self, address: SocketAddr) {
+        let exposed = Exposed::new(self.exposed.clone(), &self.registry, false);
+        let docs = if self.has_operations { "; described at /docs" } else { "" };
+        tracing::info!("serving at http://{address}: {}{docs}", exposed.summary(&self.prefix));
+    }
+
+    fn asks_who_calls(&self) -> bool {
+        self.provider.is_some() || self.exposed.iter().any(|expose| expose.provider.is_some())
     }
 
     fn into_router(self, ending: Ending) -> (Router, Limits) {
@@ -298,6 +320,7 @@ impl Server {
             registry: self.registry,
             prefix: self.prefix,
             provider: self.provider,
+            wrong_keys: WrongKeys::default(),
             gate: self.gate,
             limits: self.limits,
             ending: ending.clone(),
@@ -328,11 +351,13 @@ impl BoundServer {
         let Self { mut server, listener } = self;
         server.gate.is_loopback = server.host.is_loopback();
         if let Ok(address) = listener.local_addr() {
-            tracing::info!(%address, "serving actions");
+            server.log_start(address);
         }
         let ending = Ending::default();
+        let asks_who_calls = server.asks_who_calls();
         let (router, limits) = server.into_router(ending.clone());
-        listen(listener, router, limits, ending, shutdown).await;
+        let service = Service { router, tells_peer: asks_who_calls };
+        listen(listener, service, limits, ending, shutdown).await;
     }
 }
 

@@ -12,6 +12,8 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::action_http::Slot;
 use crate::durable::shutting_down;
+use crate::origin::Origin;
+use crate::panic_guard::caught;
 
 /// What is ready goes out as one piece, up to about this size.
 pub(crate) const PIECE: usize = 32 * 1024;
@@ -21,6 +23,7 @@ pub(crate) const PIECE: usize = 32 * 1024;
 /// the official client spins for ever on a stream that ends without one.
 pub(crate) struct StreamBody {
     source: Source,
+    origin: Origin,
     /// Fires when open streams have to end because the server does.
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Dropped with the last block.
@@ -33,8 +36,8 @@ pub(crate) enum Source {
     Run(Box<Run>),
     /// A stream that is kept.
     Stored(Pin<Box<dyn Stream<Item = Result<StreamEvent, StoreError>> + Send>>),
-    /// Refused before it ran.
-    Refused(Status),
+    /// Refused before it ran, and reported.
+    Refused(OutgoingStatus),
     /// The last block has been written.
     Over,
 }
@@ -47,8 +50,13 @@ pub(crate) enum Block {
 }
 
 impl StreamBody {
-    pub(crate) fn new(source: Source, cut: &CancellationToken, slot: Option<Slot>) -> Self {
-        Self { source, cut: Box::pin(cut.clone().cancelled_owned()), slot }
+    pub(crate) fn new(
+        source: Source,
+        origin: Origin,
+        cut: &CancellationToken,
+        slot: Option<Slot>,
+    ) -> Self {
+        Self { source, origin, cut: Box::pin(cut.clone().cancelled_owned()), slot }
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
@@ -57,26 +65,36 @@ impl StreamBody {
         }
         let mut piece = Vec::with_capacity(256);
         while piece.len() < PIECE {
-            let block = match self.source.poll_block(cx) {
+            let block = match self.source.poll_block(cx, &self.origin) {
                 Poll::Ready(block) => block,
                 Poll::Pending if !piece.is_empty() => break,
                 Poll::Pending => {
                     ready!(self.cut.as_mut().poll(cx));
-                    Block::Error(shutting_down().outgoing())
+                    Block::Error(self.origin.report(&shutting_down()))
                 }
             };
-            let code = block.code();
-            match block {
+            let written = match &block {
                 Block::Message(chunk) => {
                     if let Some(slot) = &mut self.slot {
                         slot.watch.chunk();
                     }
-                    write_block(&mut piece, "message", &chunk);
-                    continue;
+                    write_block(&mut piece, "message", chunk)
                 }
-                Block::Result(output) => write_block(&mut piece, "result", &output),
-                Block::Error(status) => write_error(&mut piece, &status),
-            }
+                Block::Result(output) => write_block(&mut piece, "result", output),
+                Block::Error(status) => {
+                    write_error(&mut piece, status);
+                    Ok(())
+                }
+            };
+            let code = match written {
+                Ok(()) if matches!(block, Block::Message(_)) => continue,
+                Ok(()) => block.code(),
+                Err(status) => {
+                    let status = self.origin.report(&status);
+                    write_error(&mut piece, &status);
+                    status.status
+                }
+            };
             self.source = Source::Over;
             if let Some(mut slot) = self.slot.take() {
                 slot.watch.stream_ended(code);
@@ -107,21 +125,23 @@ impl Block {
 }
 
 impl Source {
-    pub(crate) fn poll_block(&mut self, cx: &mut Context<'_>) -> Poll<Block> {
+    /// The next block. What fails here is reported as a failure of the origin.
+    pub(crate) fn poll_block(&mut self, cx: &mut Context<'_>, origin: &Origin) -> Poll<Block> {
+        let failed = |status: &Status| Block::Error(origin.report(status));
         let block = match self {
             Self::Run(run) => match ready!(run.poll_event(cx)) {
                 Some(Event::Chunk(chunk)) => Block::Message(chunk),
                 Some(Event::Done(output)) => Block::Result(output),
-                Some(Event::Failed(status)) => Block::Error(status.outgoing()),
-                None => Block::Error(Status::cancelled().outgoing()),
+                Some(Event::Failed(status)) => failed(&status),
+                None => failed(&Status::cancelled()),
             },
             Self::Stored(events) => match ready!(events.as_mut().poll_next(cx)) {
                 Some(Ok(StreamEvent { entry, .. })) => entry.into(),
-                Some(Err(error)) => Block::Error(Status::from(error).outgoing()),
-                None => Block::Error(Status::cancelled().outgoing()),
+                Some(Err(error)) => failed(&Status::from(error)),
+                None => failed(&Status::cancelled()),
             },
-            Self::Refused(status) => Block::Error(status.outgoing()),
-            Self::Over => Block::Error(Status::cancelled().outgoing()),
+            Self::Refused(status) => Block::Error(status.clone()),
+            Self::Over => failed(&Status::cancelled()),
         };
         Poll::Ready(block)
     }
@@ -143,19 +163,20 @@ impl http_body::Body for StreamBody {
     }
 }
 
-/// `data: {"<member>": …}`, as one block.
-fn write_block(out: &mut Vec<u8>, member: &str, payload: &Payload) {
+/// `data: {"<member>": …}`, as one block; nothing if the payload cannot be written.
+fn write_block(out: &mut Vec<u8>, member: &str, payload: &Payload) -> Result<(), Status> {
     let start = out.len();
     out.extend_from_slice(b"data: {\"");
     out.extend_from_slice(member.as_bytes());
     out.extend_from_slice(b"\":");
     let begin = out.len();
-    if let Err(error) = payload.write_json(out) {
+    if let Err(status) = caught(|| Ok(payload.write_json(out)?)) {
         out.truncate(start);
-        return write_error(out, &Status::from(error).outgoing());
+        return Err(status);
     }
     escape_from(out, begin);
     out.extend_from_slice(b"}\n\n");
+    Ok(())
 }
 
 /// `error: {"error": …}`, as one block.

@@ -10,9 +10,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "action-http",
     packages: &["oxikit-interop-app", "oxikit-interop-client"],
     suites: &[
-        Suite { name: "action-http/js-client", needs: "npm", run: js_client },
-        Suite { name: "action-http/py-client", needs: "python3", run: py_client },
-        Suite { name: "action-http/our-client-on-express", needs: "npm", run: our_client },
+        Suite { name: "action-http/js-client", needs: &["npm"], run: js_client },
+        Suite { name: "action-http/py-client", needs: &["python3"], run: py_client },
+        Suite { name: "action-http/our-client-on-express", needs: &["npm"], run: our_client },
     ],
 };
 

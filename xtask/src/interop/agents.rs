@@ -12,10 +12,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "agents",
     packages: &["oxikit-interop-agents-app", "oxikit-interop-agents-client"],
     suites: &[
-        Suite { name: "agents/js-client", needs: "npm", run: js_client },
-        Suite { name: "agents/py-client", needs: "python3", run: py_client },
-        Suite { name: "agents/our-client-on-express", needs: "npm", run: our_client },
-        Suite { name: "agents/shared-files", needs: "npm", run: shared_files },
+        Suite { name: "agents/js-client", needs: &["npm"], run: js_client },
+        Suite { name: "agents/py-client", needs: &["python3"], run: py_client },
+        Suite { name: "agents/our-client-on-express", needs: &["npm"], run: our_client },
+        Suite { name: "agents/shared-files", needs: &["npm"], run: shared_files },
     ],
 };
 

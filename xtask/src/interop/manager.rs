@@ -11,12 +11,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "manager",
     packages: &["oxikit-devtools", "oxikit-interop-reflection-app"],
     suites: &[
-        Suite { name: "manager/v2", needs: "npm", run: v2 },
-        Suite { name: "manager/v1", needs: "npm", run: v1 },
-        Suite { name: "manager/many", needs: "npm", run: many },
-        Suite { name: "manager/python-v2", needs: "python3", run: python_v2 },
-        Suite { name: "manager/python-v1", needs: "python3", run: python_v1 },
-        Suite { name: "manager/odd", needs: "npm", run: odd },
+        Suite { name: "manager/v2", needs: &["npm"], run: v2 },
+        Suite { name: "manager/v1", needs: &["npm"], run: v1 },
+        Suite { name: "manager/many", needs: &["npm"], run: many },
+        Suite { name: "manager/python-v2", needs: &["python3"], run: python_v2 },
+        Suite { name: "manager/python-v1", needs: &["python3"], run: python_v1 },
+        Suite { name: "manager/odd", needs: &["npm"], run: odd },
     ],
 };
 

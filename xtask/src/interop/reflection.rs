@@ -11,9 +11,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     name: "reflection",
     packages: &["oxikit-interop-reflection-app"],
     suites: &[
-        Suite { name: "reflection/v2", needs: "npm", run: v2 },
-        Suite { name: "reflection/v1", needs: "npm", run: v1 },
-        Suite { name: "reflection/cli", needs: "npm", run: cli },
+        Suite { name: "reflection/v2", needs: &["npm"], run: v2 },
+        Suite { name: "reflection/v1", needs: &["npm"], run: v1 },
+        Suite { name: "reflection/cli", needs: &["npm"], run: cli },
     ],
 };
 

@@ -1,9 +1,9 @@
 //! Where PostgreSQL's programs are, and how they come there.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::tools;
 
@@ -16,7 +16,9 @@ pub(super) fn programs() -> Result<PathBuf> {
     if let Some(found) = find() {
         return Ok(found);
     }
-    install()?;
+    tools::install_package("postgresql").context(
+        "PostgreSQL is missing; the folder with its `initdb` and `postgres` may also be in PATH",
+    )?;
     find().context("the package `postgresql` is installed and has no `initdb`")
 }
 
@@ -38,21 +40,6 @@ fn debian_versions() -> Vec<PathBuf> {
     dirs.into_iter().map(|dir| dir.join("bin")).collect()
 }
 
-fn install() -> Result<()> {
-    if !Path::new("/usr/bin/apt-get").exists() || !is_root()? {
-        bail!(
-            "PostgreSQL is not installed: run `sudo apt-get install postgresql`, or put the \
-             folder with its `initdb` and `postgres` into PATH"
-        );
-    }
-    for args in ["update --quiet", "install --quiet --yes --no-install-recommends postgresql"] {
-        let mut command = Command::new("apt-get");
-        command.args(args.split(' ')).env("DEBIAN_FRONTEND", "noninteractive");
-        tools::run(&mut command).context("PostgreSQL is missing and cannot be installed")?;
-    }
-    Ok(())
-}
-
 /// A user and its group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct User {
@@ -63,15 +50,11 @@ pub(super) struct User {
 /// PostgreSQL does not run as root: root starts it as the package's own user, or
 /// else as `nobody`. Anybody else starts it as themselves.
 pub(super) fn unprivileged() -> Result<Option<User>> {
-    if !is_root()? {
+    if !tools::is_root()? {
         return Ok(None);
     }
     let user = user("postgres").or_else(|_| user("nobody"));
     user.map(Some).context("PostgreSQL does not run as root, and there is no other user")
-}
-
-fn is_root() -> Result<bool> {
-    Ok(number(&["-u"])? == 0)
 }
 
 fn user(name: &str) -> Result<User> {

@@ -5,10 +5,7 @@
 //! fourth what a page can send unasked; none replaces another. All of them are passed
 //! before a body is read.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::header::{
@@ -20,7 +17,7 @@ use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode as HttpStatus, Uri,
 };
 use oxikit_core::Status;
-use oxikit_serve::inside::{error, json_response};
+use oxikit_serve::inside::{WRONG_WINDOW, WrongKeys, error, json_response};
 
 use super::DevServerOptions;
 use super::proof::{CHALLENGE, prove};
@@ -31,9 +28,6 @@ use crate::manager::gate::is_loopback;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Wrong tokens of one address in a minute; the next ones are told to wait.
 const MAX_WRONG: u32 = 10;
-const WRONG_WINDOW: Duration = Duration::from_secs(60);
-/// Addresses that are remembered.
-const MAX_ADDRESSES: usize = 1024;
 /// Programs that take a URL as it is have the token in its path.
 const PATH_TOKEN: &str = "/k/";
 
@@ -43,7 +37,7 @@ pub(crate) struct Gate {
     hosts: Vec<String>,
     origins: Vec<String>,
     token: Token,
-    wrong_tokens: WrongTokens,
+    wrong_tokens: WrongKeys,
 }
 
 /// Boxed: it is rare and large.
@@ -59,7 +53,7 @@ impl Gate {
             });
         }
         let origins = options.allow_origins.clone();
-        Self { hosts, origins, token, wrong_tokens: WrongTokens::default() }
+        Self { hosts, origins, token, wrong_tokens: WrongKeys::default() }
     }
 
     /// Lets a request in, with the path that the routes know, or answers it.
@@ -129,7 +123,7 @@ impl Gate {
         match is_right {
             Some(true) => Ok(()),
             None => Err(unauthenticated("this needs a token: `Authorization: Bearer …`")),
-            Some(false) if self.wrong_tokens.is_too_many(peer) => {
+            Some(false) if self.wrong_tokens.is_too_many(peer, MAX_WRONG) => {
                 let status = Status::resource_exhausted("too many wrong tokens; wait a minute");
                 Err(Box::new(error(&status.with_retry_after(WRONG_WINDOW))))
             }
@@ -226,28 +220,5 @@ fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Status> 
     match (single(headers, &HOST)?, uri.authority().map(|authority| authority.as_str())) {
         (Some(host), Some(target)) if !host.eq_ignore_ascii_case(target) => Err(unclear()),
         (host, target) => host.or(target).ok_or_else(unclear),
-    }
-}
-
-/// Counts wrong tokens by address.
-#[derive(Debug, Default)]
-struct WrongTokens(Mutex<HashMap<IpAddr, (Instant, u32)>>);
-
-impl WrongTokens {
-    /// Counts one more.
-    fn is_too_many(&self, peer: IpAddr) -> bool {
-        let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if peers.len() >= MAX_ADDRESSES && !peers.contains_key(&peer) {
-            peers.retain(|_, (since, _)| since.elapsed() < WRONG_WINDOW);
-        }
-        if peers.len() >= MAX_ADDRESSES && !peers.contains_key(&peer) {
-            return true;
-        }
-        let (since, count) = peers.entry(peer).or_insert_with(|| (Instant::now(), 0));
-        if since.elapsed() >= WRONG_WINDOW {
-            (*since, *count) = (Instant::now(), 0);
-        }
-        *count += 1;
-        *count > MAX_WRONG
     }
 }

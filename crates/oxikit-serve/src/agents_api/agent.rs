@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use oxikit_core::ports::{Owner, SessionStore, SessionStores};
 use oxikit_core::{Action, ActionContext, ActionKind, Call, Registry, Schema, Status, StatusCode};
 use oxikit_wire::{
@@ -11,6 +12,7 @@ use oxikit_wire::{
 use serde_json::Value;
 
 use crate::action_http::App;
+use crate::auth::RequestInfo;
 use crate::exposed::Expose;
 use crate::metrics::{Meters, Metrics};
 
@@ -48,13 +50,32 @@ impl AgentScope {
 }
 
 /// All agents that this caller may call.
-pub(super) fn list(app: &App, context: &ActionContext) -> AgentList {
-    let agents = app.agents.all(app).into_iter();
-    let agents = agents.filter_map(|action| {
-        let agent = Agent::find(app, action.name(), context.clone()).ok()?;
-        Some((action.name().to_owned(), agent.summary()))
-    });
-    AgentList { agents: agents.collect() }
+pub(super) async fn list(app: &App, head: &Parts, context: &ActionContext) -> AgentList {
+    let mut agents = Vec::new();
+    for action in app.agents.all(app) {
+        match find_for(app, head, &action, context).await {
+            Ok(agent) => agents.push((action.name().to_owned(), agent.summary())),
+            // A policy that fails hides the agent, as one that refuses does.
+            Err(status) => drop(app.registry.report_failure(action.key(), None, &status)),
+        }
+    }
+    AgentList { agents: agents.into_iter().collect() }
+}
+
+/// An agent of the list. One with a context provider of its own is shown to callers
+/// that it lets in; others are not counted as callers with a wrong key.
+async fn find_for(
+    app: &App,
+    head: &Parts,
+    action: &Action,
+    context: &ActionContext,
+) -> Result<Agent, Status> {
+    let own = exposed(app, action.name()).and_then(|expose| expose.provider.as_ref());
+    let context = match own {
+        Some(provider) => provider.context(RequestInfo::new(head, action.key())).await?,
+        None => context.clone(),
+    };
+    Agent::find(app, action.name(), context)
 }
 
 /// An agent and who calls it.
@@ -64,7 +85,7 @@ pub(crate) struct Agent {
     pub(super) context: ActionContext,
     pub(super) owner: Owner,
     pub(super) is_durable: bool,
-    registry: Registry,
+    pub(super) registry: Registry,
 }
 
 impl Agent {
@@ -190,7 +211,7 @@ fn missing(name: &str) -> Status {
     Status::not_found(format!("there is no agent `{name}`"))
 }
 
-fn exposed<'a>(app: &'a App, agent: &str) -> Option<&'a Expose> {
+pub(super) fn exposed<'a>(app: &'a App, agent: &str) -> Option<&'a Expose> {
     let is_asked = |expose: &&Expose| {
         expose.action.kind() == ActionKind::Agent && expose.action.name() == agent
     };

@@ -19,6 +19,7 @@ use super::execute;
 use crate::access_log::Watch;
 use crate::action_http::Slot;
 use crate::durable::{beyond, shutting_down};
+use crate::origin::Origin;
 use crate::stream::{Block, PIECE, Source};
 
 /// When nothing is sent for so long, a comment tells that we are still here.
@@ -41,6 +42,7 @@ pub(super) struct EventStream {
     recorded: Option<Recorded>,
     events: Events,
     agent: Agent,
+    origin: Origin,
     cut: CancellationToken,
     /// Written, but not sent yet.
     piece: Vec<u8>,
@@ -54,18 +56,20 @@ impl EventStream {
         run: Run,
         events: Events,
         agent: Agent,
+        origin: Origin,
         cut: &CancellationToken,
         slot: Slot,
     ) -> Self {
         let (source, cut) = (Source::Run(Box::new(run)), cut.clone());
         let (recorded, piece, is_over) = (None, Vec::new(), false);
-        Self { source, recorded, events, agent, cut, piece, is_over, slot }
+        Self { source, recorded, events, agent, origin, cut, piece, is_over, slot }
     }
 
     /// A turn that is recorded, from its start.
     pub(super) fn follow(
         recorded: Recorded,
         agent: Agent,
+        origin: Origin,
         cut: &CancellationToken,
         slot: Slot,
     ) -> Self {
@@ -75,6 +79,7 @@ impl EventStream {
             recorded: Some(recorded),
             events,
             agent,
+            origin,
             cut: cut.clone(),
             piece: Vec::new(),
             is_over: false,
@@ -93,7 +98,8 @@ impl EventStream {
     ) -> Result<Option<Self>, Status> {
         let (store, id) = (recorded.store.clone(), recorded.stored_id.clone());
         let events = Events::new(recorded.head.clone(), &recorded.id, known);
-        let mut stream = Self { events, ..Self::follow(recorded, agent, cut, slot) };
+        let origin = Origin::new(&agent.registry, &agent.action);
+        let mut stream = Self { events, ..Self::follow(recorded, agent, origin, cut, slot) };
         // What the reader knows is read once more, as the custom state follows
         // from it.
         let mut position = HEAD;
@@ -138,7 +144,7 @@ impl EventStream {
             if self.is_over {
                 return None;
             }
-            let Self { source, cut, .. } = self;
+            let Self { source, cut, origin, .. } = self;
             let block = tokio::select! {
                 // First, as a run may never pause.
                 biased;
@@ -147,9 +153,9 @@ impl EventStream {
                         self.is_over = true;
                         return Some(COME_BACK.to_vec());
                     }
-                    None => Block::Error(shutting_down().outgoing()),
+                    None => Block::Error(origin.report(&shutting_down())),
                 },
-                block = poll_fn(|cx| source.poll_block(cx)) => block,
+                block = poll_fn(|cx| source.poll_block(cx, origin)) => block,
                 () = tokio::time::sleep(KEEP_ALIVE) => {
                     if let Some(recorded) = &self.recorded {
                         recorded.end_if_lost().await;
@@ -172,7 +178,7 @@ impl EventStream {
 
     async fn ready_block(&mut self) -> Option<Block> {
         poll_fn(|cx| {
-            Poll::Ready(match self.source.poll_block(cx) {
+            Poll::Ready(match self.source.poll_block(cx, &self.origin) {
                 Poll::Ready(block) => Some(block),
                 Poll::Pending => None,
             })
@@ -205,7 +211,7 @@ impl EventStream {
         };
         let code = match written {
             Ok(()) => code,
-            Err(status) => self.fail(&status),
+            Err(status) => self.fail(status),
         };
         self.is_over = true;
         self.source = Source::Over;
@@ -213,9 +219,9 @@ impl EventStream {
     }
 
     /// The agent has sent what is no chunk or output of an agent.
-    fn fail(&mut self, status: &Status) -> StatusCode {
-        tracing::error!(agent = self.agent.name(), %status, "a turn cannot be shown");
-        let status = Status::internal(status.message()).outgoing();
+    fn fail(&mut self, status: Status) -> StatusCode {
+        let message = format!("the turn cannot be shown: {}", status.message());
+        let status = self.origin.report(&Status::internal(message).caused_by(status));
         // An error of ours is plain text: writing it cannot fail.
         _ = self.events.error(&mut self.piece, &status);
         status.status

@@ -21,12 +21,13 @@ use super::agent::Agent;
 use super::event_stream::{EventStream, Recorded};
 use super::events::{Events, StreamHead};
 use super::execute_body::ExecuteBody;
+use super::read_json;
 use super::sessions::{Session, last_completed};
-use super::{Refused, read_json};
 use crate::access_log::Watch;
 use crate::action_http::{App, Slot};
 use crate::durable;
-use crate::reply;
+use crate::origin::Origin;
+use crate::reply::{self, Failed};
 use crate::request;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -39,7 +40,7 @@ pub(super) async fn execute(
     agent: Agent,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response<Body>, Failed> {
     let body = read_json(app, head, body, watch).await?;
     if let Some((id, known)) = last_event(&head.headers)? {
         let id = id.ok_or_else(|| Status::invalid_argument("`Last-Event-ID` names no stream"))?;
@@ -71,7 +72,7 @@ pub(super) async fn read_again(
     id: &str,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response<Body>, Failed> {
     let known = match last_event(&head.headers)? {
         Some((Some(other), _)) if other != id => {
             return Err(Status::invalid_argument("`Last-Event-ID` is of another stream").into());
@@ -82,9 +83,9 @@ pub(super) async fn read_again(
     resume(app, agent, id, known, watch, slot).await
 }
 
-async fn unary(app: &App, agent: &Agent, call: Call) -> Result<Response<Body>, Refused> {
+async fn unary(app: &App, agent: &Agent, call: Call) -> Result<Response<Body>, Failed> {
     let mut run = agent.action.start(call.without_chunks())?;
-    let telemetry = telemetry_of(&run);
+    let (ids, telemetry) = ((run.trace_id(), run.span_id()), telemetry_of(&run));
     let output = loop {
         let event = tokio::select! {
             biased;
@@ -98,14 +99,11 @@ async fn unary(app: &App, agent: &Agent, call: Call) -> Result<Response<Body>, R
             None => break Err(Status::cancelled()),
         }
     };
-    let mut response = match output {
-        Ok(output) => {
-            let result = result_of(agent, output).await?;
-            super::json(&ExecuteResponse { result, telemetry })?
-        }
-        Err(status) => reply::error(&status),
+    let answer = async {
+        super::json(&ExecuteResponse { result: result_of(agent, output?).await?, telemetry })
     };
-    reply::name_run(&mut response, (run.trace_id(), run.span_id()));
+    let mut response = answer.await.map_err(|failed: Failed| failed.of_run(ids))?;
+    reply::name_run(&mut response, ids);
     Ok(response)
 }
 
@@ -117,7 +115,7 @@ async fn begin(
     session_id: String,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response<Body>, Failed> {
     let run = agent.action.start(call.for_wire())?;
     let ids = (run.trace_id(), run.span_id());
     let agent_name = agent.name().to_owned();
@@ -125,12 +123,15 @@ async fn begin(
     let id = durable::new_id();
     let store = app.streams.as_ref().filter(|_| agent.is_durable);
     let cut = &app.ending.cut;
+    let origin = Origin::of_run(&agent.registry, &agent.action, &run);
     let mut stream = match store {
         Some(store) => {
-            let recorded = record(app, store, &agent, &id, &head, run).await?;
-            EventStream::follow(recorded, agent, cut, slot)
+            let recorded = durable::Recorded { run, origin: origin.clone(), cut: cut.clone() };
+            let recorded = record(app, store, &agent, &id, &head, recorded).await;
+            let recorded = recorded.map_err(|status| Failed::from(status).of_run(ids))?;
+            EventStream::follow(recorded, agent, origin, cut, slot)
         }
-        None => EventStream::run(run, Events::new(head, &id, 0), agent, cut, slot),
+        None => EventStream::run(run, Events::new(head, &id, 0), agent, origin, cut, slot),
     };
     watch.streams(ids.0);
     stream.watch(watch.take());
@@ -149,14 +150,14 @@ async fn record(
     agent: &Agent,
     id: &str,
     head: &StreamHead,
-    run: Run,
+    run: durable::Recorded,
 ) -> Result<Recorded, Status> {
     let recorded = Recorded::new(store, id, head);
     let recording =
         durable::Recording::open(store, &Recorded::scope(agent), recorded.stored_id()).await?;
     let recording = recording.after(Payload::of(head.clone())).await?;
     let recording = recording.with_sign_of_life(Payload::of(AgentStreamChunk::default()));
-    app.recordings.spawn(recording.record(run, app.ending.cut.clone()));
+    app.recordings.spawn(recording.record(run));
     Ok(recorded)
 }
 
@@ -169,7 +170,7 @@ async fn resume(
     known: u64,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response<Body>, Failed> {
     let missing =
         || Status::not_found(format!("there is no stream `{id}`; its turn was not repeated"));
     let store = app.streams.clone().ok_or_else(missing)?;

@@ -61,6 +61,15 @@ pub(crate) fn templates() -> [&'static str; 11] {
 }
 
 impl Route {
+    /// What is asked for, as context providers and the log name it: the key of the
+    /// agent, or the path of the list of agents.
+    pub(super) fn action(&self) -> String {
+        match self.place {
+            Place::Agents => ROOT.to_owned(),
+            _ => format!("/agent/{}", self.agent),
+        }
+    }
+
     /// Names and ids may be percent-encoded; one slash at the end does not matter.
     pub(super) fn parse(path: &str) -> Option<Self> {
         let path =

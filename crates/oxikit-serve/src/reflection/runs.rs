@@ -44,6 +44,7 @@ pub(crate) struct Running {
     /// its action does.
     pub(crate) inputs: Option<InputSender>,
     trace_id: String,
+    key: String,
     runs: Runs,
 }
 
@@ -112,7 +113,8 @@ impl Runs {
         let mut run = action.start(call.in_registry(&self.registry))?;
         let trace_id = run.trace_id().to_string();
         self.running().insert(trace_id.clone(), run.canceller());
-        Ok(Running { run, inputs, trace_id, runs: self.clone() })
+        let key = action.key().to_owned();
+        Ok(Running { run, inputs, trace_id, key, runs: self.clone() })
     }
 
     /// Cancels the run with this trace; the second time there is none.
@@ -139,6 +141,12 @@ impl Running {
     /// The trace of the run, 32 hexadecimal digits.
     pub(crate) fn trace_id(&self) -> &str {
         &self.trace_id
+    }
+
+    /// Logs how the run has failed. The developer tools show the whole of it too.
+    pub(crate) fn log(&self, status: &Status) {
+        let trace_id = Some(self.run.trace_id());
+        self.runs.registry().report_failure(&self.key, trace_id, status);
     }
 }
 

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::runs::Runs;
 use crate::auth::{RequestInfo, context_from};
 use crate::limits::Limits;
-use crate::listen::{Ending, listen};
+use crate::listen::{Ending, Service, bind, listen};
 use crate::server::Server;
 use door::Door;
 
@@ -61,7 +61,7 @@ pub(super) struct Listening {
 impl Listening {
     pub(super) async fn bind(host: &str, port: Option<u16>) -> io::Result<Self> {
         let listener = match port {
-            Some(port) => TcpListener::bind((host, port)).await?,
+            Some(port) => bind(host, port, "GENKIT_REFLECTION_PORT").await?,
             None => first_free(host).await?,
         };
         let address = listener.local_addr()?;
@@ -103,8 +103,10 @@ impl Listening {
             quit: quit.clone(),
         };
         let ending = reflection.ending.clone();
-        let router = self.door.guard(router(reflection));
-        listen(self.listener, router, limits, ending, quit.cancelled_owned()).await;
+        let registry = reflection.runs.registry().clone();
+        let router = self.door.guard(router(reflection), registry);
+        let service = Service { router, tells_peer: false };
+        listen(self.listener, service, limits, ending, quit.cancelled_owned()).await;
     }
 }
 

@@ -296,11 +296,15 @@ impl Client {
         Self { stream, buffer: Vec::new() }
     }
 
+    pub(crate) fn of(stream: TcpStream) -> Self {
+        Self { stream, buffer: Vec::new() }
+    }
+
     /// A connection that holds little: who does not read it is noticed soon.
     pub(crate) async fn connect_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(16 << 10).unwrap();
-        Self { stream: socket.connect(address).await.unwrap(), buffer: Vec::new() }
+        Self::of(socket.connect(address).await.unwrap())
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {

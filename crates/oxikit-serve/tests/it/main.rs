@@ -6,14 +6,17 @@ mod agents;
 mod agents_api;
 mod durable;
 mod exact_values;
+mod failures;
 mod faults;
 mod foreign_ids;
 mod gates;
 mod hostile;
 #[cfg(feature = "jwt")]
 mod jwt;
+mod keys;
 mod kit;
 mod load;
+mod log;
 mod openapi;
 mod operations;
 mod protocol;

@@ -1,15 +1,12 @@
 //! The server's own pages.
 
-use std::sync::{Arc, Mutex};
-use std::thread::{self, ThreadId};
-
 use oxikit::prelude::*;
 use oxikit_serve::{ApiKey, Expose, Server};
 use serde_json::json;
 use tokio::net::TcpStream;
-use tracing::field::{Field, Visit};
 
 use crate::kit::{self, Answer, App, Client, post};
+use crate::log::Log;
 
 const PAGES: [&str; 7] =
     ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs.js", "/docs.css"];
@@ -197,61 +194,9 @@ async fn a_stream_is_in_flight_until_its_reader_leaves_and_counts_as_cancelled()
     panic!("not counted as cancelled");
 }
 
-/// Keeps the lines of the access log, each with the thread that wrote it.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<(ThreadId, String)>>>);
-
-impl Lines {
-    /// Of the whole process: what is logged is decided once for all threads, and a
-    /// subscriber of one thread may come too late for it.
-    fn listen() -> Self {
-        let lines = Self::default();
-        tracing::subscriber::set_global_default(lines.clone()).unwrap();
-        tracing::callsite::rebuild_interest_cache();
-        lines
-    }
-
-    /// Those of this test: its server runs on the same thread.
-    fn own(&self) -> Vec<String> {
-        let lines = self.0.lock().unwrap();
-        let own = lines.iter().filter(|(thread, _)| *thread == thread::current().id());
-        own.map(|(_, line)| line.clone()).collect()
-    }
-}
-
-impl tracing::Subscriber for Lines {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target() == "oxikit::access"
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        struct Line(String);
-        impl Visit for Line {
-            fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-                self.0.push_str(&format!("{field}={value:?} "));
-            }
-        }
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        self.0.lock().unwrap().push((thread::current().id(), line.0));
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
 #[tokio::test]
 async fn every_request_has_one_line_in_the_access_log() {
-    let lines = Lines::listen();
+    let log = Log::listen();
     let app = kit::app_with(|server| server.auth(ApiKey::new("planted-key"))).await;
     let key = "authorization: Bearer planted-key\r\n";
     let unary = app.ask(post("/echo?secret=planted-query", key, r#"{"data":1}"#)).await;
@@ -259,7 +204,9 @@ async fn every_request_has_one_line_in_the_access_log() {
     let stream = app.ask(post("/count", &stream, r#"{"data":3}"#)).await;
     app.ask(post("/echo", "", "{}")).await.assert_error(401, "UNAUTHENTICATED");
     get(&app, "/healthz", "").await;
-    let lines = lines.own();
+    let mut lines = log.own();
+    lines.retain(|line| line.target == "oxikit::access");
+    let lines: Vec<_> = lines.into_iter().map(|line| line.text).collect();
     assert_eq!(lines.len(), 4, "{lines:#?}");
     let parts = [
         vec!["method=\"POST\" path=\"/echo\" status=200 code=\"OK\"", "bytes_in=10", "chunks=0"],

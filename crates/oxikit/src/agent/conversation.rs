@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use oxikit_core::{Context, Emitter, Inputs, Result, Status, Step, StepKind, timestamp};
+use oxikit_core::{
+    ActionKind, Context, Emitter, Inputs, Result, Status, Step, StepKind, timestamp,
+};
 use oxikit_wire::{
     AgentFinishReason, AgentInput, AgentOutput, AgentStreamChunk, RuntimeError, SessionSnapshot,
     SessionState, SnapshotStatus, TurnEnd,
@@ -212,7 +214,7 @@ impl Conversation {
 
     /// Notes how the turn has failed, and answers what was good before.
     async fn fail(mut self, place: TurnPlace, status: &Status) -> Result<AgentOutput> {
-        let error = runtime_error(status);
+        let error = self.report(status);
         let finish_reason = Some(AgentFinishReason::Failed);
         let mut snapshot = self.snapshot(&place);
         snapshot.status = Some(SnapshotStatus::Failed);
@@ -228,6 +230,11 @@ impl Conversation {
             finish_reason,
         };
         Ok(AgentOutput { error: Some(error), ..self.finish()? })
+    }
+
+    /// Logs the failure of a turn, and answers what a client may read of it.
+    pub(super) fn report(&self, status: &Status) -> RuntimeError {
+        runtime_error(&self.agent, &self.ctx, status)
     }
 
     /// The state before this turn.
@@ -299,7 +306,7 @@ impl Conversation {
                 output.message = None;
                 output.artifacts = None;
                 output.finish_reason = Some(AgentFinishReason::Failed);
-                output.error = Some(runtime_error(&status));
+                output.error = Some(runtime_error(&self.agent, &self.ctx, &status));
             }
         }
         Ok(output)
@@ -318,9 +325,11 @@ fn is_detach(input: &AgentInput) -> bool {
     input.detach == Some(true)
 }
 
-/// What a client may read of a failure.
-pub(super) fn runtime_error(status: &Status) -> RuntimeError {
-    let outgoing = status.outgoing();
+/// Logs a failure that is told as an answer, which no server logs as one, and answers
+/// what a client may read of it.
+pub(super) fn runtime_error(agent: &Definition, ctx: &Context, status: &Status) -> RuntimeError {
+    let action = format!("/{}/{}", ActionKind::Agent, agent.name);
+    let outgoing = ctx.registry().report_failure(&action, Some(ctx.trace_id()), status);
     RuntimeError {
         status: Some(outgoing.status.name().to_owned()),
         message: outgoing.message,

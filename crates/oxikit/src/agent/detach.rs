@@ -14,7 +14,7 @@ use oxikit_core::{Inputs, Result, Status, StatusCode};
 use oxikit_wire::{AgentFinishReason, AgentInput, AgentOutput, SessionSnapshot, SnapshotStatus};
 use tokio::time::sleep;
 
-use super::conversation::{Conversation, RunningTurn, TurnDone, runtime_error};
+use super::conversation::{Conversation, RunningTurn, TurnDone};
 use super::recover::Work;
 use super::start::new_id;
 use super::turn::TurnPlace;
@@ -136,7 +136,7 @@ impl Conversation {
         let (status, finish_reason, error) = match done {
             Ok(done) => (SnapshotStatus::Completed, done.reply.finish_reason, None),
             Err(status) => {
-                let error = runtime_error(&status);
+                let error = self.report(&status);
                 (SnapshotStatus::Failed, Some(AgentFinishReason::Failed), Some(error))
             }
         };

@@ -79,7 +79,14 @@ pub(super) async fn recover(
             .in_registry(registry)
             .with_context(ActionContext::from(work.context))
             .with_extra(Resumption(stalled));
-        action.start(call)?.detach();
+        let run = action.start(call)?;
+        let (key, trace_id) = (action.key().to_owned(), run.trace_id());
+        let registry = registry.clone();
+        tokio::spawn(async move {
+            if let Err(status) = run.output().await {
+                registry.report_failure(&key, Some(trace_id), &status);
+            }
+        });
     }
     Ok(count)
 }

@@ -38,7 +38,7 @@ pub(super) async fn begin(
         Err(Refusal::Told(status, state)) => {
             return Ok(Start::Refused(Box::new(AgentOutput {
                 finish_reason: Some(AgentFinishReason::Failed),
-                error: Some(runtime_error(&status)),
+                error: Some(runtime_error(&agent, ctx, &status)),
                 state,
                 ..AgentOutput::default()
             })));

@@ -5,14 +5,14 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode as HttpStatus};
 use axum::middleware::{self, Next};
-use oxikit_core::Status;
+use oxikit_core::{Registry, Status};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use crate::gate::Gate;
 use crate::panic_guard::guarded;
 use crate::reflection::identity::GENKIT_VERSION;
-use crate::reply;
+use crate::reply::{self, Failed};
 
 const VERSION: HeaderName = HeaderName::from_static("x-genkit-version");
 
@@ -40,12 +40,12 @@ impl Door {
     }
 
     /// These routes behind the door. What is not among them is told as JSON.
-    pub(super) fn guard(self, routes: Router) -> Router {
+    pub(super) fn guard(self, routes: Router, registry: Registry) -> Router {
         let routes = routes.fallback(nothing_here).method_not_allowed_fallback(not_by_this_method);
         Router::new()
             .nest(&format!("{BEFORE}{{token}}"), routes)
             .fallback(nothing_here)
-            .layer(middleware::from_fn_with_state(self, enter))
+            .layer(middleware::from_fn_with_state((self, registry), enter))
     }
 
     fn check(&self, request: &Request) -> Result<(), Status> {
@@ -61,11 +61,17 @@ impl Door {
     }
 }
 
-/// Checked before a route is looked for and a body is read. Nothing is logged:
-/// the path holds the token.
-async fn enter(State(door): State<Door>, request: Request, next: Next) -> Response<Body> {
+/// Checked before a route is looked for and a body is read. The path is never logged:
+/// it holds the token.
+async fn enter(
+    State((door, registry)): State<(Door, Registry)>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
     let mut response = match door.check(&request) {
-        Ok(()) => guarded(next.run(request)).await,
+        Ok(()) => guarded(async { Ok(next.run(request).await) })
+            .await
+            .unwrap_or_else(|failed: Failed| failed.report(&registry, "reflection")),
         Err(status) => reply::error(&status),
     };
     response.headers_mut().insert(VERSION, HeaderValue::from_static(GENKIT_VERSION));

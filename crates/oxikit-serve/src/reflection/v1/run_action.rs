@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::Reflection;
 use super::manage::{json, parameter, text};
 use crate::durable::shutting_down;
+use crate::panic_guard::caught;
 use crate::reflection::failure::error_data;
 use crate::reflection::runs::{RunRequest, Running, Runs};
 use crate::reply;
@@ -113,12 +114,29 @@ impl Answer {
                 }
                 return (piece, false);
             }
-            Some(Event::Done(output)) => write_result(&mut piece, &output, trace_id),
-            Some(Event::Failed(status)) => write_failure(&mut piece, &status, trace_id),
-            None => write_failure(&mut piece, &Status::cancelled(), trace_id),
+            Some(Event::Done(output)) => self.write_result(&mut piece, &output, trace_id),
+            Some(Event::Failed(status)) => self.write_failure(&mut piece, &status, trace_id),
+            None => self.write_failure(&mut piece, &Status::cancelled(), trace_id),
         }
         self.runs.flush().await;
         (piece, true)
+    }
+
+    fn write_result(&self, out: &mut Vec<u8>, output: &Payload, trace_id: TraceId) {
+        out.extend_from_slice(b"{\"result\":");
+        if let Err(status) = caught(|| Ok(output.write_json(out)?)) {
+            out.clear();
+            return self.write_failure(out, &status, trace_id);
+        }
+        out.extend_from_slice(format!(r#","telemetry":{{"traceId":"{trace_id}"}}}}"#).as_bytes());
+        escape_from(out, 0);
+    }
+
+    fn write_failure(&self, out: &mut Vec<u8>, status: &Status, trace_id: TraceId) {
+        self.running.log(status);
+        let failure = Failure { error: error_data(status, Some(trace_id)) };
+        serde_json::to_writer(&mut *out, &failure).expect("texts and numbers can be written");
+        escape_from(out, 0);
     }
 }
 
@@ -131,20 +149,4 @@ fn write_line(out: &mut Vec<u8>, chunk: &Payload) {
     }
     escape_from(out, begin);
     out.push(b'\n');
-}
-
-fn write_result(out: &mut Vec<u8>, output: &Payload, trace_id: TraceId) {
-    out.extend_from_slice(b"{\"result\":");
-    if let Err(error) = output.write_json(out) {
-        out.clear();
-        return write_failure(out, &Status::from(error), trace_id);
-    }
-    out.extend_from_slice(format!(r#","telemetry":{{"traceId":"{trace_id}"}}}}"#).as_bytes());
-    escape_from(out, 0);
-}
-
-fn write_failure(out: &mut Vec<u8>, status: &Status, trace_id: TraceId) {
-    let failure = Failure { error: error_data(status, Some(trace_id)) };
-    serde_json::to_writer(&mut *out, &failure).expect("texts and numbers can be written");
-    escape_from(out, 0);
 }

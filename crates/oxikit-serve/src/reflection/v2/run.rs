@@ -59,12 +59,13 @@ impl RunAction {
             Some(too_many) = async { Some(feeding?.await) } => Err(too_many),
         };
         let trace = running.run.trace_id();
+        let answer = end.and_then(|output| frames::output(&self.id, &output, &trace_id));
+        let answer = answer.inspect_err(|status| running.log(status));
         // What was refused above is called off before its trace is sent, and a run
         // that has ended cannot be cancelled any more.
         drop(running);
         // The tools read the trace as soon as they have the answer.
         runs.flush().await;
-        let answer = end.and_then(|output| frames::output(&self.id, &output, &trace_id));
         let answer = answer.map_err(|status| failure::rpc_error(&status, Some(trace)))?;
         _ = self.answer(answer).await;
         Ok(())

@@ -131,7 +131,7 @@ async fn the_log_of_a_program_is_seen_and_has_no_token_in_it() {
     program.signal("-TERM");
     let (code, said) = program.end().await;
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("a line of the flow") && said.contains("serving actions"), "{said}");
+    assert!(said.contains("a line of the flow") && said.contains("serving at http://"), "{said}");
     let token = url.rsplit('/').next().unwrap();
     assert!(!said.contains(token), "{said}");
 }
@@ -195,6 +195,69 @@ async fn without_the_environment_nothing_of_it_runs() {
         assert!(program.process.try_wait().unwrap().is_none(), "{role}");
         assert!(!program.project.path().join(".genkit").exists(), "{role}");
         program.signal("-TERM");
-        assert_eq!(program.end().await, (Some(0), String::new()), "{role}");
+        let (code, said) = program.end().await;
+        assert!(code == Some(0) && !said.contains("developer tools"), "{role}: {said}");
     }
+}
+
+/// The URL of a server, from what it says at its start.
+fn address_in(said: &str) -> Option<std::net::SocketAddr> {
+    let (_, url) = said.split_once("serving at http://")?;
+    url.split(": ").next()?.parse().ok()
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_plain_server_says_where_it_is_what_it_serves_and_what_fails() {
+    let mut program = Program::start("serve", &[]);
+    let mut said = String::new();
+    let mut stderr = std::io::BufReader::new(program.process.stderr.take().unwrap());
+    let address = loop {
+        assert_ne!(std::io::BufRead::read_line(&mut stderr, &mut said).unwrap(), 0, "{said}");
+        if let Some(address) = address_in(&said) {
+            break address;
+        }
+    };
+    assert!(said.contains("/log") && said.contains("/docs"), "{said}");
+    let mut client = Client::connect(address).await;
+    client.send(post("/boom", "", "{}")).await;
+    client.answer().await.unwrap().assert_error(500, "INTERNAL");
+    client.send(post("/log", "", "{}")).await;
+    assert_eq!(client.answer().await.unwrap().status, 200);
+    program.signal("-TERM");
+    std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
+    for part in ["ERROR", "action=\"/flow/boom\"", "trace_id=", "a line of the flow"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("oxikit::access"), "{said}");
+    // What is logged is for the environment to say.
+    for (filter, is_told) in [("off", false), ("oxikit_serve=info", true)] {
+        let mut program = Program::start("serve", &[("RUST_LOG", filter), ("PORT", "0")]);
+        if is_told {
+            let mut stderr = std::io::BufReader::new(program.process.stderr.take().unwrap());
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+            assert!(address_in(&line).is_some(), "{line}");
+        } else {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            program.signal("-TERM");
+            assert_eq!(program.end().await.1, "", "{filter}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_port_that_is_in_use_is_named() {
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut program = Program::start("serve", &[("PORT", &port)]);
+    let (code, said) = program.end().await;
+    assert_ne!(code, Some(0));
+    let named = format!("port {port} is in use");
+    assert!(said.contains(&named) && said.contains("Server::port"), "{said}");
+    let dev = [("GENKIT_ENV", "dev"), ("GENKIT_REFLECTION_PORT", port.as_str())];
+    let mut program = Program::start("reflect", &dev);
+    let (_, said) = program.end().await;
+    assert!(said.contains(&named) && said.contains("GENKIT_REFLECTION_PORT"), "{said}");
 }

@@ -1,0 +1,74 @@
+//! Limits wrong credentials by the address that sends them.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Wrong credentials are counted for so long.
+pub const WINDOW: Duration = Duration::from_secs(60);
+
+/// Maximum number of addresses that are counted. While so many have sent wrong
+/// credentials within the window, those of other addresses are too many at once.
+const MAX_ADDRESSES: usize = 1024;
+
+/// Counts wrong credentials by address. Networks of IPv6 (/64) count as one address,
+/// as one machine can have all of theirs.
+#[derive(Debug, Default)]
+pub struct WrongKeys(Mutex<HashMap<IpAddr, (Instant, u32)>>);
+
+impl WrongKeys {
+    /// Counts one more; says whether there are more than `max` within the window.
+    pub fn is_too_many(&self, peer: IpAddr, max: u32) -> bool {
+        let peer = network(peer);
+        let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if peers.len() >= MAX_ADDRESSES && !peers.contains_key(&peer) {
+            peers.retain(|_, (since, _)| since.elapsed() < WINDOW);
+        }
+        if peers.len() >= MAX_ADDRESSES && !peers.contains_key(&peer) {
+            return true;
+        }
+        let (since, count) = peers.entry(peer).or_insert_with(|| (Instant::now(), 0));
+        if since.elapsed() >= WINDOW {
+            (*since, *count) = (Instant::now(), 0);
+        }
+        *count = count.saturating_add(1);
+        if *count == max.saturating_add(1) {
+            tracing::warn!(%peer, "too many wrong keys or tokens from one address");
+        }
+        *count > max
+    }
+}
+
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_is_counted_and_memory_has_a_limit() {
+        let wrong = WrongKeys::default();
+        let address = |number: u32| IpAddr::from(number.to_be_bytes());
+        let tries = |peer| (0..12).map(|_| wrong.is_too_many(peer, 10)).collect::<Vec<_>>();
+        let expected = [[false; 10].as_slice(), &[true; 2]].concat();
+        assert_eq!(tries(address(1)), expected);
+        assert_eq!(tries(address(2)), expected, "another address");
+        assert_eq!(tries("2001:db8::1".parse().unwrap()), expected);
+        assert_eq!(tries("2001:db8::2:3".parse().unwrap()), [true; 12], "the same network");
+        assert_eq!(tries("::ffff:0.0.0.1".parse().unwrap()), [true; 12], "the first address");
+        for number in 0..5000 {
+            wrong.is_too_many(address(number), 10);
+        }
+        assert_eq!(wrong.0.lock().unwrap().len(), MAX_ADDRESSES);
+        assert!(wrong.is_too_many(address(9999), 10), "no room");
+    }
+}
