@@ -51,6 +51,7 @@ mod handler;
 mod inputs;
 pub mod json_patch;
 mod kind;
+pub mod notice;
 mod payload;
 pub mod ports;
 mod queue;

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use notify_debouncer_full::notify::{Event, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, new_debouncer};
-use oxikit_core::{Registry, Result, Status};
+use oxikit_core::{Registry, Result, Status, notice};
+use oxikit_dotprompt::{Prompt, UnknownKey};
 
 use super::library::Library;
-use crate::Oxikit;
+use crate::{Oxikit, lookup};
 
 /// Folders may be nested this deep.
 const MAX_DEPTH: usize = 16;
@@ -27,6 +28,9 @@ pub struct PromptDirectory {
     pub loaded: Vec<String>,
     /// What is wrong with the others, by name.
     pub broken: BTreeMap<String, Status>,
+    /// What is probably a mistake although the prompts can be called: keys of the front
+    /// matter that nothing reads, and prompts that were defined before.
+    pub warnings: Vec<String>,
 }
 
 /// The files of a directory by the names they stand for.
@@ -40,8 +44,11 @@ struct Files {
 impl PromptDirectory {
     pub(super) fn load(ai: &Oxikit, directory: &Path) -> Result<Self> {
         let directory = directory.canonicalize().map_err(|error| {
-            Status::invalid_argument("the prompt directory cannot be read")
-                .with_hint(format!("{}: {error}", directory.display()))
+            // A relative path is looked for where the program runs, which may be elsewhere
+            // than expected.
+            let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+            Status::invalid_argument(format!("the prompt directory cannot be read: {error}"))
+                .with_hint(format!("it was looked for at {}", full.display()))
         })?;
         let source = Arc::new(Source { directory, loaded: Mutex::default() });
         let loaded = source.load(ai.registry(), &ai.library(), source.read());
@@ -75,18 +82,62 @@ impl Source {
 
     fn load(&self, registry: &Registry, library: &Library, files: Files) -> PromptDirectory {
         let former = std::mem::replace(&mut *self.loaded(), files.clone());
+        let warnings = self.warnings(library, &former, &files);
         let mut gone: Vec<_> = former.prompts.into_keys().collect();
         gone.retain(|name| !files.prompts.contains_key(name));
         let names: Vec<_> = files.prompts.keys().cloned().collect();
         let mut broken = library.replace_files(registry, gone, files.partials, files.prompts);
         broken.extend(files.unreadable);
-        for (name, status) in &broken {
-            tracing::error!(prompt = name, %status, "prompt file is broken");
-        }
+        self.tell(&broken, &warnings);
         PromptDirectory {
             loaded: names.into_iter().filter(|name| !broken.contains_key(name)).collect(),
             broken,
+            warnings,
         }
+    }
+
+    /// The warnings for the files that are new or were changed.
+    fn warnings(&self, library: &Library, former: &Files, files: &Files) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (name, text) in &files.prompts {
+            let path = self.path(name);
+            match former.prompts.get(name) {
+                Some(former) if former == text => continue,
+                None if library.has(name) => warnings.push(format!(
+                    "two definitions of the prompt `{name}`: {path} replaces the earlier one; give one of them another name"
+                )),
+                _ => {}
+            }
+            // What does not parse is an error, not a warning.
+            let prompt = Prompt::parse(text);
+            let unknown = prompt.iter().flat_map(Prompt::unknown_keys);
+            warnings.extend(unknown.map(|key| format!("{path}: {}", unread(key))));
+        }
+        warnings
+    }
+
+    /// Tells the developer. A prompt that only lacks a helper or a schema may get it later.
+    fn tell(&self, broken: &BTreeMap<String, Status>, warnings: &[String]) {
+        for (name, status) in broken {
+            let path = self.path(name);
+            let cause = status.cause::<oxikit_dotprompt::Error>();
+            if cause.is_some_and(oxikit_dotprompt::Error::is_missing_definition) {
+                tracing::warn!(%path, %status, "prompt file cannot be used yet");
+            } else {
+                notice::error(format_args!("{path} is broken: {}", status.message()));
+            }
+        }
+        for warning in warnings {
+            notice::warning(warning);
+        }
+    }
+
+    /// The file of the prompt of this name, for people. The name of a folder that
+    /// cannot be read is empty or ends with a slash.
+    fn path(&self, name: &str) -> String {
+        let is_folder = name.is_empty() || name.ends_with('/');
+        let file = if is_folder { name.to_owned() } else { format!("{name}.prompt") };
+        self.directory.join(file).display().to_string()
     }
 
     fn loaded(&self) -> MutexGuard<'_, Files> {
@@ -114,6 +165,16 @@ impl Source {
     }
 }
 
+/// What to do about a key of the front matter that nothing reads.
+fn unread(unknown: &UnknownKey) -> String {
+    let UnknownKey { parent, key, line, known, .. } = unknown;
+    let place = parent.map_or_else(String::new, |parent| format!(" of `{parent}`"));
+    let advice = lookup::did_you_mean(key, known).unwrap_or_else(|| {
+        format!("a key of your own stands below `metadata`, or has a dot in it (`my.{key}`)")
+    });
+    format!("nothing reads the key `{key}`{place} (line {line}); {advice}")
+}
+
 /// Whether an event may have changed a prompt. Reading a file is not a change: a
 /// reload reads all files, and would cause the next one.
 fn is_change(event: &Event) -> bool {
@@ -133,7 +194,13 @@ impl Files {
     }
 
     fn read(&mut self, directory: &Path, prefix: &str, depth: usize) {
-        let Ok(entries) = fs::read_dir(directory) else { return };
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.unreadable.insert(prefix.to_owned(), error.into());
+                return;
+            }
+        };
         for entry in entries.flatten() {
             let file_name = entry.file_name();
             let (Some(name), Ok(kind)) = (file_name.to_str(), entry.file_type()) else { continue };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use notify_debouncer_full::{Debouncer, RecommendedCache, notify::RecommendedWatcher};
-use oxikit_core::{Registry, Result, Status, StatusCode};
+use oxikit_core::{Registry, Result, Status, StatusCode, notice};
 use oxikit_dotprompt::{Environment, Error, ErrorKind, Prompt};
 
 use super::actions;
@@ -47,10 +47,19 @@ impl Library {
         }
     }
 
+    /// Whether there is a prompt of this name, be it broken.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.lock().recipes.contains_key(name)
+    }
+
     /// Defines a prompt, or replaces it.
     pub(super) fn define(&self, registry: &Registry, name: String, recipe: Recipe) -> Result<()> {
         let mut shelves = self.lock();
-        shelves.recipes.insert(name.clone(), recipe);
+        if shelves.recipes.insert(name.clone(), recipe).is_some() {
+            notice::warning(format_args!(
+                "two definitions of the prompt `{name}`: the later one replaces the earlier; give one of them another name"
+            ));
+        }
         shelves.make(registry, &name)
     }
 
