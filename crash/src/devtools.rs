@@ -14,9 +14,11 @@ mod large;
 mod left_callers;
 mod pinger;
 mod raw_socket;
+pub(crate) mod read_prompts;
 pub(crate) mod streamer;
 mod tools;
 mod torn;
+pub(crate) mod watched_agent;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -58,13 +60,17 @@ type Verdict<'a> = Pin<Box<dyn Future<Output = Result<Figures>> + Send + 'a>>;
 
 /// Those that wait, or measure no time, go on beside each other.
 const WAITING: [&[Trial]; 2] = [
-    &[trial("F12", "killed-tools", |setting| Box::pin(killed_tools::run(setting)))],
+    &[
+        trial("F12", "killed-tools", |setting| Box::pin(killed_tools::run(setting))),
+        trial("W2", "read-prompts", |setting| Box::pin(read_prompts::run(setting))),
+    ],
     &[
         trial("F10", "frozen-runtime", |setting| Box::pin(frozen_runtime::run(setting))),
         trial("F9", "left-callers", |setting| Box::pin(left_callers::run(setting))),
         trial("F11", "dead-app", |setting| Box::pin(dead_app::run(setting))),
         trial("F14", "torn", |setting| Box::pin(torn::run(setting))),
         trial("B2", "deep", |setting| Box::pin(deep::run(setting))),
+        trial("W1", "watched-agent", |setting| Box::pin(watched_agent::run(setting))),
     ],
 ];
 

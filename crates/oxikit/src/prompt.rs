@@ -5,6 +5,7 @@ mod actions;
 mod builder;
 mod definition;
 mod directory;
+mod files;
 mod library;
 
 use std::path::Path;

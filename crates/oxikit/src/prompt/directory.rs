@@ -1,25 +1,29 @@
 //! Prompts in a directory, loaded again when a file changes.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use notify_debouncer_full::notify::{Event, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, new_debouncer};
-use oxikit_core::{Registry, Result, Status, notice};
+use oxikit_core::{Registry, Result, Status, WeakRegistry, notice};
 use oxikit_dotprompt::{Prompt, UnknownKey};
 
+use super::files::{Files, Stamps};
 use super::library::Library;
 use crate::{Oxikit, lookup};
 
-/// Folders may be nested this deep.
-const MAX_DEPTH: usize = 16;
-/// A prompt file may have this many bytes.
-const MAX_BYTES: u64 = 1024 * 1024;
-/// Editors write a file in several steps; changes this close count as one.
+/// Between two looks at the times and sizes of the files; at most [`MAX_LOOK`].
+const LOOK: Duration = Duration::from_millis(250);
+/// Between two looks at very many files, or on a busy machine.
+const MAX_LOOK: Duration = Duration::from_secs(2);
+/// Editors write a file in several steps. It is read when it has not changed for this time.
 const SETTLE: Duration = Duration::from_millis(50);
+/// A file that changes all the time is read after this many waits.
+const MAX_SETTLES: u32 = 20;
+/// Looks take at most one part in this many of the time, up to [`MAX_LOOK`].
+const LOOK_SHARE: u32 = 200;
 
 /// A directory of prompt files that was loaded.
 #[derive(Debug, Clone)]
@@ -33,14 +37,6 @@ pub struct PromptDirectory {
     pub warnings: Vec<String>,
 }
 
-/// The files of a directory by the names they stand for.
-#[derive(Clone, Default)]
-struct Files {
-    prompts: BTreeMap<String, Arc<str>>,
-    partials: BTreeMap<String, Arc<str>>,
-    unreadable: BTreeMap<String, Status>,
-}
-
 impl PromptDirectory {
     pub(super) fn load(ai: &Oxikit, directory: &Path) -> Result<Self> {
         let directory = directory.canonicalize().map_err(|error| {
@@ -51,8 +47,9 @@ impl PromptDirectory {
                 .with_hint(format!("it was looked for at {}", full.display()))
         })?;
         let source = Arc::new(Source { directory, loaded: Mutex::default() });
+        let stamps = Stamps::of(&source.directory);
         let loaded = source.load(ai.registry(), &ai.library(), source.read());
-        if let Err(error) = source.watch(ai) {
+        if let Err(error) = source.watch(stamps, ai.registry().downgrade()) {
             tracing::warn!(%error, "prompt files are not watched; changes need a restart");
         }
         Ok(loaded)
@@ -67,9 +64,7 @@ struct Source {
 
 impl Source {
     fn read(&self) -> Files {
-        let mut files = Files::default();
-        files.read(&self.directory, "", 0);
-        files
+        Files::read(&self.directory)
     }
 
     /// Loads the files again, unless all of them say what they said before. `None`
@@ -144,24 +139,47 @@ impl Source {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn watch(self: Arc<Self>, ai: &Oxikit) -> Result<(), notify_debouncer_full::notify::Error> {
-        // The watcher lives in the registry: it must not keep the registry alive.
-        let registry = ai.registry().downgrade();
-        let directory = self.directory.clone();
-        let mut watcher = new_debouncer(SETTLE, None, move |events: DebounceEventResult| {
-            let Some(registry) = registry.upgrade() else { return };
-            // What the system could not tell may have been a change.
-            if events.is_ok_and(|events| !events.iter().any(|event| is_change(event))) {
-                return;
+    /// Loads the files again when they have changed, as long as the application lives.
+    ///
+    /// The files are looked at now and then. The operating system would tell of changes, but
+    /// also of every file that is only opened: a search through the directory would keep the
+    /// application busy.
+    fn watch(self: Arc<Self>, mut stamps: Stamps, registry: WeakRegistry) -> io::Result<()> {
+        let work = move || {
+            let mut pause = LOOK;
+            loop {
+                thread::sleep(pause);
+                let began = Instant::now();
+                let now = Stamps::of(&self.directory);
+                pause = (began.elapsed() * LOOK_SHARE).clamp(LOOK, MAX_LOOK);
+                // Not held while it sleeps: this thread must not keep the application alive.
+                let Some(registry) = registry.upgrade() else { return };
+                if now != stamps {
+                    stamps = self.settled(now);
+                    self.load_again(&registry);
+                }
             }
-            if let Some(state) = self.reload(&registry, &registry.state::<Library>()) {
-                let (loaded, broken) = (state.loaded.len(), state.broken.len());
-                tracing::info!(loaded, broken, "prompts loaded again");
+        };
+        thread::Builder::new().name("oxikit-prompts".to_owned()).spawn(work).map(drop)
+    }
+
+    /// The times and sizes, once they stay as they are.
+    fn settled(&self, mut stamps: Stamps) -> Stamps {
+        for _ in 0..MAX_SETTLES {
+            thread::sleep(SETTLE);
+            let former = std::mem::replace(&mut stamps, Stamps::of(&self.directory));
+            if former == stamps {
+                break;
             }
-        })?;
-        watcher.watch(&directory, RecursiveMode::Recursive)?;
-        ai.library().keep(watcher);
-        Ok(())
+        }
+        stamps
+    }
+
+    fn load_again(&self, registry: &Registry) {
+        if let Some(state) = self.reload(registry, &registry.state::<Library>()) {
+            let (loaded, broken) = (state.loaded.len(), state.broken.len());
+            tracing::info!(loaded, broken, "prompts loaded again");
+        }
     }
 }
 
@@ -175,108 +193,11 @@ fn unread(unknown: &UnknownKey) -> String {
     format!("nothing reads the key `{key}`{place} (line {line}); {advice}")
 }
 
-/// Whether an event may have changed a prompt. Reading a file is not a change: a
-/// reload reads all files, and would cause the next one.
-fn is_change(event: &Event) -> bool {
-    let is_prompt = |path: &PathBuf| path.extension().is_none_or(|ending| ending == "prompt");
-    event.need_rescan() || (!event.kind.is_access() && event.paths.iter().any(is_prompt))
-}
-
-impl Files {
-    fn is_same(&self, other: &Self) -> bool {
-        let mistakes = |files: &Self| -> Vec<_> {
-            let unreadable = files.unreadable.iter();
-            unreadable.map(|(name, status)| (name.clone(), status.to_string())).collect()
-        };
-        self.prompts == other.prompts
-            && self.partials == other.partials
-            && mistakes(self) == mistakes(other)
-    }
-
-    fn read(&mut self, directory: &Path, prefix: &str, depth: usize) {
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(error) => {
-                self.unreadable.insert(prefix.to_owned(), error.into());
-                return;
-            }
-        };
-        for entry in entries.flatten() {
-            let file_name = entry.file_name();
-            let (Some(name), Ok(kind)) = (file_name.to_str(), entry.file_type()) else { continue };
-            if kind.is_dir() && depth < MAX_DEPTH {
-                self.read(&entry.path(), &format!("{prefix}{name}/"), depth + 1);
-            } else if let Some(name) = name.strip_suffix(".prompt").filter(|_| kind.is_file()) {
-                self.read_file(&entry.path(), prefix, name);
-            }
-        }
-    }
-
-    fn read_file(&mut self, path: &Path, prefix: &str, name: &str) {
-        match read_text(path) {
-            Ok(text) => match name.strip_prefix('_') {
-                Some(partial) => {
-                    self.partials.insert(format!("{prefix}{partial}"), partial_body(&text))
-                }
-                None => self.prompts.insert(format!("{prefix}{name}"), text.into()),
-            },
-            Err(status) => {
-                self.unreadable.insert(format!("{prefix}{name}"), status);
-                None
-            }
-        };
-    }
-}
-
-fn read_text(path: &Path) -> Result<String> {
-    let length = fs::metadata(path)?.len();
-    if length > MAX_BYTES {
-        return Err(Status::internal(format!(
-            "the file has {length} bytes, {MAX_BYTES} are allowed"
-        )));
-    }
-    Ok(fs::read_to_string(path)?)
-}
-
-/// A partial may have front matter; only its template counts.
-fn partial_body(text: &str) -> Arc<str> {
-    match oxikit_dotprompt::Prompt::parse(text) {
-        Ok(prompt) => prompt.template().into(),
-        Err(_) => text.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use notify_debouncer_full::notify::event::{
-        AccessKind, AccessMode, CreateKind, EventKind, Flag, ModifyKind, RemoveKind,
-    };
+    use std::fs;
 
     use super::*;
-
-    #[test]
-    fn reading_a_file_is_not_a_change() {
-        let check = |kind: EventKind, path: &str, expected: bool| {
-            let event = Event::new(kind).add_path(path.into());
-            assert_eq!(is_change(&event), expected, "{event:?}");
-        };
-        for mode in [AccessMode::Any, AccessMode::Read, AccessMode::Write, AccessMode::Execute] {
-            check(EventKind::Access(AccessKind::Open(mode)), "a.prompt", false);
-            check(EventKind::Access(AccessKind::Close(mode)), "a.prompt", false);
-        }
-        check(EventKind::Access(AccessKind::Read), "a.prompt", false);
-        for kind in [
-            EventKind::Create(CreateKind::File),
-            EventKind::Modify(ModifyKind::Any),
-            EventKind::Remove(RemoveKind::File),
-        ] {
-            check(kind, "a.prompt", true);
-            check(kind, "folder", true);
-            check(kind, "a.prompt.swp", false);
-        }
-        let lost = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-        assert!(is_change(&lost));
-    }
 
     #[test]
     fn prompts_are_loaded_again_only_if_a_file_says_something_else() {
