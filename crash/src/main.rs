@@ -29,6 +29,8 @@ oxikit-crash manager --port PORT --process N --runs N --log FILE [--counts-anew]
 oxikit-crash check-runs --log FILE --runtime-log FILE [--planted-fault lost|doubled|mixed|gap]
 oxikit-crash try-tools --oxikit PROGRAM --folder FOLDER [--trials NAME[,NAME]] [--long]
 oxikit-crash streamer --id ID [--log FILE]
+oxikit-crash guide
+oxikit-crash prompts
 
 STORE is a file of SQLite or a postgres:// address.";
 
@@ -49,6 +51,8 @@ async fn dispatch(args: &Args) -> Result<ExitCode> {
         Some("runtime") => runs::runtime::run(args).await?,
         Some("manager") => runs::manager::run(args).await?,
         Some("streamer") => devtools::streamer::run(args).await?,
+        Some("guide") => devtools::watched_agent::guide().await?,
+        Some("prompts") => devtools::read_prompts::prompts().await?,
         Some("try-tools") => return devtools::run(args).await,
         Some("check-runs") => return runs::check::run(args),
         _ => bail!("{HELP}"),

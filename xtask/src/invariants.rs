@@ -250,6 +250,7 @@ mod tests {
                 .iter()
                 .map(|name| metadata::Dependency { name: (*name).to_owned(), is_dev: false })
                 .collect(),
+            features: vec![],
             bins: Vec::new(),
             is_ours: true,
         }

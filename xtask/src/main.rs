@@ -8,6 +8,7 @@ mod conformance;
 mod crash;
 mod dist;
 mod examples;
+mod features;
 mod fuzz_api;
 mod interop;
 mod invariants;

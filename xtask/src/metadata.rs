@@ -20,6 +20,8 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
     /// Names of its programs.
     pub(crate) bins: Vec<String>,
+    /// Names of its features, in their order.
+    pub(crate) features: Vec<String>,
     /// Whether it is a member of this workspace.
     pub(crate) is_ours: bool,
 }
@@ -80,6 +82,10 @@ fn parse(metadata: &Value) -> Result<Vec<Package>> {
                     .filter(|target| list(target, "kind").contains(&"bin".into()))
                     .map(|target| text(target, "name").map(str::to_owned))
                     .collect::<Result<_>>()?,
+                features: package["features"]
+                    .as_object()
+                    .map(|features| features.keys().cloned().collect())
+                    .unwrap_or_default(),
                 is_ours: members.contains(&package["id"]),
             })
         })

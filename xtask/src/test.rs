@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    conformance, crash, examples, fuzz_api, interop, invariants, licences, metadata, papers,
-    services, tools,
+    conformance, crash, examples, features, fuzz_api, interop, invariants, licences, metadata,
+    papers, services, tools,
 };
 
 /// One thing that must hold.
@@ -30,7 +30,7 @@ enum Verdict {
 use Verdict::{Passed, Skipped};
 
 /// Cheap ones first, so that a small slip is known within seconds.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step::gate("lock-file", lock_file),
     Step::quick("fmt", fmt),
     Step::quick("papers", || papers::run().map(Passed)),
@@ -39,6 +39,7 @@ const STEPS: [Step; 15] = [
     Step::quick("clippy", clippy),
     Step::gate("build", build),
     Step::quick("tests", tests),
+    Step::slow("features", single_features),
     Step::slow("doc-tests", doc_tests),
     Step::slow("docs", docs),
     Step::slow("conformance", conformance_suites),
@@ -202,6 +203,13 @@ fn clippy() -> Result<Verdict> {
         return Ok(Skipped(format!("{why:#}")));
     }
     cargo("clippy --workspace --all-targets -- -D warnings")
+}
+
+fn single_features() -> Result<Verdict> {
+    if let Err(why) = tools::need_component("clippy", "clippy") {
+        return Ok(Skipped(format!("{why:#}")));
+    }
+    features::run().map(Passed)
 }
 
 fn build() -> Result<Verdict> {

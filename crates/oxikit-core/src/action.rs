@@ -67,6 +67,11 @@ impl Action {
         }
     }
 
+    /// Whether both are clones of one action.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// What it is.
     pub fn kind(&self) -> ActionKind {
         self.0.kind

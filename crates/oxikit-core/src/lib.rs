@@ -54,6 +54,7 @@ pub mod json_patch;
 mod kind;
 #[doc(hidden)]
 pub mod near;
+pub mod notice;
 mod payload;
 pub mod ports;
 mod queue;

@@ -13,17 +13,24 @@ pub fn is_near(asked: &str, known: &str) -> bool {
     asked.len().abs_diff(known.len()) <= 4 * allowed && distance(&asked, &known) <= allowed
 }
 
-/// How many letters must be changed, added or removed (Levenshtein).
+/// How many letters must be changed, added, removed or swapped with their neighbour
+/// (Damerau-Levenshtein, where no letter takes part in two changes).
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+    for i in 0..a.len() {
+        let mut next = vec![i + 1];
+        for j in 0..b.len() {
+            let changed = row[j] + usize::from(a[i] != b[j]);
+            let mut least = changed.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                let swapped: usize = before[j - 1];
+                least = least.min(swapped + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -33,13 +40,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_counts_changed_added_and_removed_letters() {
+    fn the_distance_counts_changed_added_removed_and_swapped_letters() {
         let check = |a, b, expected| assert_eq!(distance(a, b), expected, "{a} {b}");
         check("", "", 0);
         check("", "abc", 3);
         check("embed", "embed", 0);
         check("embd", "embed", 1);
         check("kitten", "sitting", 3);
+        check("modle", "model", 1);
+        check("defualt", "default", 1);
+        check("ba", "abc", 2);
     }
 
     #[test]

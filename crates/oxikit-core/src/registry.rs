@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::span::Secrets;
 use crate::{
-    Action, ActionKind, Call, OpenSpan, Payload, Result, SpanExporter, SpanRecord, Status,
+    Action, ActionKind, Call, OpenSpan, Payload, Result, SpanExporter, SpanRecord, Status, notice,
 };
 
 /// Finds actions that are made on demand, such as the models of a provider.
@@ -65,13 +65,38 @@ struct Inner {
 }
 
 impl Registry {
-    /// Adds an action. One with the same key is replaced.
+    /// Adds an action. Another one with the same key is replaced, with a
+    /// [warning](crate::notice): two definitions of one name are mostly a mistake.
+    /// [`replace`](Self::replace) is for those that are meant.
+    ///
+    /// ```
+    /// use oxikit_core::{Action, ActionKind, Call, Registry};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> oxikit_core::Result<()> {
+    /// let flow = |answer: &'static str| {
+    ///     Action::builder(ActionKind::Flow, "greet").handler(move |_: ()| async move { Ok(answer) })
+    /// };
+    /// let registry = Registry::default();
+    /// registry.register(flow("first"));
+    /// registry.register(flow("second")); // warns
+    /// let output = registry.run("/flow/greet", Call::new(())).await?;
+    /// assert_eq!(output.parse::<String>()?, "second");
+    /// # Ok(()) }
+    /// ```
     pub fn register(&self, action: Action) {
-        let key = action.key().to_owned();
-        let former = write(&self.0.actions).insert(key, action);
-        if let Some(former) = former {
-            tracing::debug!(key = former.key(), "action defined again");
+        let former = self.replace(action.clone());
+        if former.is_some_and(|former| !former.is_same(&action)) {
+            let (kind, name) = (action.kind(), action.name());
+            notice::warning(format_args!(
+                "two definitions of the {kind} `{name}`: the later one replaces the earlier; give one of them another name"
+            ));
         }
+    }
+
+    /// Adds an action, in the place of the one with the same key if there is one.
+    /// Returns that one.
+    pub fn replace(&self, action: Action) -> Option<Action> {
+        write(&self.0.actions).insert(action.key().to_owned(), action)
     }
 
     /// Takes an action out.
@@ -102,7 +127,8 @@ impl Registry {
         };
         let action = resolver.resolve(kind, name).await?;
         if let Some(action) = &action {
-            self.register(action.clone());
+            // Two callers may have resolved it at the same time.
+            self.replace(action.clone());
         }
         Ok(action)
     }
@@ -151,9 +177,19 @@ impl Registry {
         all
     }
 
-    /// Adds a resolver.
+    /// Adds a resolver. A second one for the same namespace is never asked for an
+    /// action, and is [warned](crate::notice) of.
     pub fn add_resolver(&self, resolver: Arc<dyn ActionResolver>) {
-        write(&self.0.resolvers).push(resolver);
+        let mut resolvers = write(&self.0.resolvers);
+        let namespace = resolver.namespace().to_owned();
+        let is_second = resolvers.iter().any(|known| known.namespace() == namespace);
+        resolvers.push(resolver);
+        drop(resolvers);
+        if is_second {
+            notice::warning(format_args!(
+                "two plugins for `{namespace}/…`: only the first one is asked; remove one of them"
+            ));
+        }
     }
 
     /// Keeps a named value that the developer tools list, such as the default

@@ -4,6 +4,7 @@
 //! One task owns the process; an [`App`] is a handle to it. The application's death
 //! is an event like others: how it ended is shown, and it can be started again.
 
+mod connection;
 mod guard;
 mod lines;
 mod process;
@@ -21,7 +22,9 @@ use tokio::sync::{mpsc, oneshot, watch as watched};
 use tokio::task::JoinHandle;
 
 use crate::console::Console;
+use crate::manager::RuntimeInfo;
 use crate::server::{AppControl, AppState, AppStatus};
+use connection::Connection;
 pub(crate) use guard::{GUARD_COMMAND, Guard, run_guard};
 use lines::Tail;
 use supervisor::{Order, Supervisor};
@@ -39,6 +42,13 @@ pub(crate) struct AppCommand {
     /// What it finds in its environment, besides ours; what has no value it does not
     /// find.
     pub(crate) env: Vec<(&'static str, Option<String>)>,
+}
+
+impl AppCommand {
+    /// The program and its arguments, for people.
+    fn text(&self) -> Vec<String> {
+        self.words.iter().map(|word| word.to_string_lossy().into()).collect()
+    }
 }
 
 /// A handle to the application. Clones are the same.
@@ -65,11 +75,13 @@ struct Record {
 
 impl App {
     /// Starts the application. The task ends, with the application, when it is told
-    /// to [end](Self::end).
+    /// to [end](Self::end). With a list of the runtimes it says how to connect if the
+    /// application does not.
     pub(crate) fn start(
         command: AppCommand,
         console: Console,
         guard: Guard,
+        runtimes: Option<watched::Receiver<Arc<[RuntimeInfo]>>>,
     ) -> (Self, JoinHandle<()>) {
         let (orders, inbox) = mpsc::channel(8);
         let app = Self(Arc::new(Shared {
@@ -79,7 +91,8 @@ impl App {
             pid: watched::Sender::new(None),
             record: Mutex::default(),
         }));
-        let supervisor = Supervisor::new(app.0.clone(), console, guard);
+        let connection = runtimes.map(Connection::new);
+        let supervisor = Supervisor::new(app.0.clone(), console, guard, connection);
         let work = tokio::spawn(supervisor.attend(inbox));
         (app, work)
     }
@@ -113,13 +126,7 @@ impl AppControl for App {
         AppStatus {
             state: if pid.is_some() { AppState::Running } else { AppState::Stopped },
             pid,
-            command: self
-                .0
-                .command
-                .words
-                .iter()
-                .map(|word| word.to_string_lossy().into())
-                .collect(),
+            command: self.0.command.text(),
             // That of an earlier process says nothing about this one.
             exit: record.exit.clone().filter(|_| pid.is_none()),
             last_lines: self.0.tail.lines(),

@@ -90,8 +90,7 @@ pub fn command_table() -> Vec<Vec<String>> {
 
 fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
     if matches!(cli.command, Command::Guard) {
-        run_guard();
-        return Ok(());
+        return Ok(run_guard()?);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(dispatch(cli, output));

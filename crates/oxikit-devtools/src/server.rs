@@ -40,6 +40,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
 use crate::telemetry::{OwnProcesses, telemetry_routes};
+pub(crate) use app::how_to_connect;
 pub use app::{AppControl, AppState, AppStatus};
 pub use files::ManagerFile;
 pub(crate) use files::{project_path, traces_path};
@@ -117,6 +118,8 @@ impl DevServer {
             urls,
             connections: TaskTracker::new(),
         };
+        let shared = Arc::downgrade(&server.shared);
+        server.runtimes().explain_absence(move || shared.upgrade()?.app()?.status().why_absent());
         let router = routes::router(server.shared.clone());
         server.show_runtimes();
         server.open(api, Door::gated(gate, router));

@@ -14,6 +14,7 @@ pub struct Error {
     partial: Option<String>,
     /// Whether `partial` is settled, be it `None`.
     located: bool,
+    is_missing_definition: bool,
 }
 
 /// What sort of thing went wrong.
@@ -48,7 +49,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), position: None, partial: None, located: false }
+        Self {
+            kind,
+            message: message.into(),
+            position: None,
+            partial: None,
+            located: false,
+            is_missing_definition: false,
+        }
     }
 
     pub(crate) fn parse(position: Position, message: impl Into<String>) -> Self {
@@ -65,6 +73,12 @@ impl Error {
 
     pub(crate) fn schema(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Schema, message)
+    }
+
+    /// Marks an error that goes away when what is missing is defined.
+    pub(crate) fn missing_definition(mut self) -> Self {
+        self.is_missing_definition = true;
+        self
     }
 
     /// Sets the place unless an inner one is known already.
@@ -85,6 +99,12 @@ impl Error {
     /// What sort of thing went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// Whether the prompt itself may be right: it names a helper or a schema that the
+    /// [`Environment`](crate::Environment) does not have, or not yet.
+    pub fn is_missing_definition(&self) -> bool {
+        self.is_missing_definition
     }
 
     /// What went wrong, without the place.

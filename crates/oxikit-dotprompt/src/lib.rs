@@ -51,6 +51,6 @@ pub use compiled::{Compiled, RenderInput, Rendered};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
-pub use metadata::{InputSpec, Metadata, OutputSpec};
+pub use metadata::{InputSpec, Metadata, OutputSpec, UnknownKey};
 pub use prompt::Prompt;
 pub use write::write_prompt;

@@ -160,6 +160,61 @@ impl Metadata {
     }
 }
 
+/// The keys of the front matter that Dotprompt or Genkit reads.
+const KEYS: &[&str] = &[
+    "config",
+    "description",
+    "ext",
+    "input",
+    "maxTurns",
+    "metadata",
+    "model",
+    "name",
+    "output",
+    "returnToolRequests",
+    "toolChoice",
+    "toolDefs",
+    "tools",
+    "use",
+    "variant",
+    "version",
+];
+const INPUT_KEYS: &[&str] = &["default", "schema"];
+const OUTPUT_KEYS: &[&str] = &["format", "schema"];
+
+/// A key of the front matter that nothing reads: misspelt, or the author's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownKey {
+    /// The key that it stands below: `input`, `output`, or none.
+    pub parent: Option<&'static str>,
+    /// The key itself.
+    pub key: String,
+    /// The line of the file, counted from 1.
+    pub line: u32,
+    /// The keys that are read in this place.
+    pub known: &'static [&'static str],
+}
+
+impl Metadata {
+    /// The unknown keys, without their lines. Keys with a dot are the author's own.
+    pub(crate) fn unknown_keys(&self) -> Vec<UnknownKey> {
+        let unknown = |members: &JsonObject, parent, known: &'static [&'static str]| {
+            let is_unknown = |key: &&String| !known.contains(&key.as_str()) && !key.contains('.');
+            let keys = members.keys().filter(is_unknown).cloned();
+            keys.map(|key| UnknownKey { parent, key, line: 0, known }).collect::<Vec<_>>()
+        };
+        let mut keys = unknown(&self.raw, None, KEYS);
+        if let Some(input) = &self.input {
+            keys.extend(unknown(&input.other, Some("input"), INPUT_KEYS));
+        }
+        if let Some(output) = &self.output {
+            keys.extend(unknown(&output.other, Some("output"), OUTPUT_KEYS));
+        }
+        keys
+    }
+}
+
 /// A member of the wrong type, by its key.
 #[derive(Debug)]
 pub(crate) struct KeyError {

@@ -64,6 +64,7 @@ fn scalar(text: &str, lookup: Lookup<'_>) -> Result<Value> {
                 "there is no schema `{kind}`; use {} or the name of a registered schema",
                 SCALARS.join(", ")
             ))
+            .missing_definition()
         })?,
     };
     Ok(described(schema, description))

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::handlebars::{is_js_space, js_trim};
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, UnknownKey};
 use crate::yaml;
 
 /// A parsed prompt file.
@@ -26,6 +26,7 @@ pub struct Prompt {
     pub metadata: Metadata,
     template: String,
     start: Position,
+    unknown_keys: Vec<UnknownKey>,
 }
 
 impl Prompt {
@@ -44,6 +45,7 @@ impl Prompt {
                 metadata: Metadata::default(),
                 template: source.to_owned(),
                 start: Position::START,
+                unknown_keys: Vec::new(),
             });
         };
         let raw = match yaml::parse(file.yaml, file.yaml_line)? {
@@ -59,17 +61,37 @@ impl Prompt {
             let position = line(file.yaml_line + line_of_key(file.yaml, error.key));
             Error::from(error).at(position)
         })?;
+        let mut unknown_keys = metadata.unknown_keys();
+        for key in &mut unknown_keys {
+            key.line = file.yaml_line + line_of_unknown_key(file.yaml, key);
+        }
         let skipped = file.body.len() - file.body.trim_start_matches(is_js_space).len();
         Ok(Self {
             metadata,
             template: js_trim(file.body).to_owned(),
             start: advance(line(file.body_line), &file.body[..skipped]),
+            unknown_keys,
         })
     }
 
     /// The template, without front matter and white space around it.
     pub fn template(&self) -> &str {
         &self.template
+    }
+
+    /// The keys of the front matter that nothing reads.
+    ///
+    /// ```
+    /// use oxikit_dotprompt::Prompt;
+    ///
+    /// let prompt = Prompt::parse("---\nmodle: googleai/gemini-2.5-flash\n---\nHello")?;
+    /// let unknown = &prompt.unknown_keys()[0];
+    /// assert_eq!((unknown.key.as_str(), unknown.line), ("modle", 2));
+    /// assert!(unknown.known.contains(&"model"));
+    /// # Ok::<(), oxikit_dotprompt::Error>(())
+    /// ```
+    pub fn unknown_keys(&self) -> &[UnknownKey] {
+        &self.unknown_keys
     }
 
     /// Where the template begins in the file.
@@ -127,12 +149,24 @@ fn is_fence(line: &str) -> bool {
 
 /// How many lines below the start of the YAML a top level key stands.
 fn line_of_key(yaml: &str, key: &str) -> u32 {
-    let is_key = |line: &str| {
-        let line = line.trim_start_matches(['"', '\'']);
-        line.strip_prefix(key)
-            .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
-    };
-    yaml.lines().position(is_key).unwrap_or(0) as u32
+    yaml.lines().position(|line| begins_with_key(line, key)).unwrap_or(0) as u32
+}
+
+/// The same for a key that may stand below another one. One that is written in braces
+/// has the line of that other key.
+fn line_of_unknown_key(yaml: &str, unknown: &UnknownKey) -> u32 {
+    let Some(parent) = unknown.parent else { return line_of_key(yaml, &unknown.key) };
+    let first = line_of_key(yaml, parent);
+    let below = yaml.lines().skip(first as usize + 1);
+    let mut block = below.take_while(|line| line.trim().is_empty() || line.starts_with([' ', '#']));
+    let is_key = |line: &str| begins_with_key(line.trim_start(), &unknown.key);
+    first + block.position(is_key).map_or(0, |position| position as u32 + 1)
+}
+
+fn begins_with_key(line: &str, key: &str) -> bool {
+    let line = line.trim_start_matches(['"', '\'']);
+    line.strip_prefix(key)
+        .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
 }
 
 fn line(line: u32) -> Position {

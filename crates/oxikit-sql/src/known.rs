@@ -70,13 +70,15 @@ pub(crate) struct Document {
 }
 
 /// The artifacts of a snapshot as one text, such as `12:345,13:20`: the number of
-/// each document and its bytes.
+/// each document and its bytes. PostgreSQL has arrays for it.
+#[cfg(feature = "sqlite")]
 pub(crate) fn list_text(documents: &[Document]) -> String {
     let texts = documents.iter().map(|document| format!("{}:{}", document.number, document.bytes));
     texts.collect::<Vec<_>>().join(",")
 }
 
 /// Reads such a text; `None` if it is none.
+#[cfg(feature = "sqlite")]
 pub(crate) fn list_of(text: &str) -> Option<Vec<Document>> {
     let document = |text: &str| {
         let (number, bytes) = text.split_once(':')?;

@@ -12,6 +12,11 @@
 //! Beside them, what the developer tools keep, in SQLite only: the [`TraceStore`], whose file
 //! may be deleted, and the [`ProjectStore`], which holds people's work.
 
+#![cfg_attr(
+    not(any(feature = "postgres", feature = "sqlite")),
+    allow(dead_code, reason = "the stores of the two databases share these modules")
+)]
+
 mod cache;
 mod documents;
 mod draft;

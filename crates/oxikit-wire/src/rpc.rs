@@ -413,6 +413,11 @@ pub struct NotifyParams {
     pub reflection_api_spec_version: Option<u32>,
 }
 
+/// The text of the `.gitignore` in a `.genkit` folder: what runtimes and tools write there
+/// while they run holds tokens and is not to be checked in. Data sets that the official
+/// tools keep there may be.
+pub const GENKIT_GITIGNORE: &str = "/.*\n/runtimes/\n/servers/\n";
+
 /// A runtime that is reached over HTTP (V1), as its file below
 /// `.genkit/runtimes` says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use oxikit_core::notice;
 use serde_json::json;
 
 use crate::{Plugin, Registry};
@@ -67,7 +68,12 @@ impl Builder {
     }
 
     /// Loads the prompt files below this directory, and again when one changes;
-    /// see [`Oxikit::load_prompts`].
+    /// see [`Oxikit::load_prompts`]. A relative path is looked for where the program
+    /// runs.
+    ///
+    /// A directory that is missing and files that are broken are told in the log, or on
+    /// the standard error if no log is set up. An application that must not run without
+    /// its prompts calls [`Oxikit::load_prompts`] itself, which returns the mistakes.
     #[must_use]
     pub fn prompt_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.prompt_dir = Some(directory.into());
@@ -88,7 +94,7 @@ impl Builder {
         if let Some(directory) = self.prompt_dir
             && let Err(status) = ai.load_prompts(directory)
         {
-            tracing::error!(%status, "no prompts are loaded");
+            notice::error(format_args!("no prompts are loaded: {status}"));
         }
         ai
     }

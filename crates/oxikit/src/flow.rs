@@ -25,6 +25,9 @@ impl Oxikit {
     /// Defines a flow. The function takes its input, and if it wants them, the
     /// [`Context`](crate::Context) and an [`Emitter`](crate::Emitter).
     ///
+    /// A second flow of the same name replaces the first, with a warning in the log (on
+    /// the standard error if no log is set up).
+    ///
     /// ```
     /// use oxikit::Oxikit;
     ///

@@ -29,11 +29,13 @@ fn advice(name: &str, known: &[&str]) -> String {
     if known.is_empty() {
         return "none is defined: define it, or add the plugin that brings it".to_owned();
     }
+    did_you_mean(name, known).unwrap_or_else(|| format!("defined are {}", quoted(known)))
+}
+
+/// Asks for the names that were probably meant; `None` if none is near.
+pub(crate) fn did_you_mean(name: &str, known: &[&str]) -> Option<String> {
     let near: Vec<&str> = known.iter().copied().filter(|known| is_near(name, known)).collect();
-    if !near.is_empty() {
-        return format!("did you mean {}?", quoted(&near));
-    }
-    format!("defined are {}", quoted(known))
+    (!near.is_empty()).then(|| format!("did you mean {}?", quoted(&near)))
 }
 
 fn quoted(names: &[&str]) -> String {

@@ -5,6 +5,7 @@ mod actions;
 mod builder;
 mod definition;
 mod directory;
+mod files;
 mod library;
 
 use std::path::Path;
@@ -47,7 +48,8 @@ impl Prompt {
 }
 
 impl Oxikit {
-    /// Defines a prompt. What is wrong with it is reported here.
+    /// Defines a prompt. What is wrong with it is reported here. A prompt of the same
+    /// name is replaced, with a warning.
     ///
     /// ```
     /// # use oxikit::prelude::*;
@@ -79,7 +81,22 @@ impl Oxikit {
     /// prompt `sub/hello`; `_footer.prompt` is the partial `footer`.
     ///
     /// A broken file does not stop the others: it is listed in what is returned,
-    /// and reported by whoever calls that prompt.
+    /// told in the log (on the standard error if no log is set up), and reported by
+    /// whoever calls that prompt. So are keys of the front matter that nothing reads,
+    /// as warnings.
+    ///
+    /// ```no_run
+    /// # use oxikit::prelude::*;
+    /// # fn main() -> Result<()> {
+    /// let ai = Oxikit::builder().build();
+    /// let prompts = ai.load_prompts("prompts")?;
+    /// assert!(prompts.broken.is_empty(), "{:?}", prompts.broken);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be read, such as one that does not exist.
     pub fn load_prompts(&self, directory: impl AsRef<Path>) -> Result<PromptDirectory> {
         PromptDirectory::load(self, directory.as_ref())
     }

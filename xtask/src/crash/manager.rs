@@ -10,7 +10,7 @@ use super::programs::Programs;
 use crate::tools;
 
 /// All of them take about a minute; with the usual times of runtimes, some more.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(420);
 
 /// Runs the trials that are named, or all; answers one line each.
 pub(super) fn run(options: &[String]) -> Result<Vec<String>> {

@@ -7,9 +7,11 @@ use std::sync::{Arc, PoisonError};
 use oxikit_core::Status;
 use tokio::sync::{mpsc, oneshot};
 
+use super::connection::{Connection, News};
 use super::process::Process;
 use super::{Guard, Record, Shared};
 use crate::console::Console;
+use crate::server::how_to_connect;
 
 /// So many lines are shown again when the application has died.
 const SHOWN_LINES: usize = 10;
@@ -29,6 +31,7 @@ pub(super) struct Supervisor {
     shared: Arc<Shared>,
     console: Console,
     guard: Guard,
+    connection: Option<Connection>,
     process: Option<Process>,
 }
 
@@ -36,11 +39,17 @@ pub(super) struct Supervisor {
 enum Event {
     Order(Option<Order>),
     Ended(io::Result<ExitStatus>),
+    Connection(News),
 }
 
 impl Supervisor {
-    pub(super) fn new(shared: Arc<Shared>, console: Console, guard: Guard) -> Self {
-        Self { shared, console, guard, process: None }
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        console: Console,
+        guard: Guard,
+        connection: Option<Connection>,
+    ) -> Self {
+        Self { shared, console, guard, connection, process: None }
     }
 
     pub(super) async fn attend(mut self, mut inbox: mpsc::Receiver<Order>) {
@@ -52,10 +61,12 @@ impl Supervisor {
                 Some(process) => tokio::select! {
                     order = inbox.recv() => Event::Order(order),
                     status = process.ended() => Event::Ended(status),
+                    news = news(&mut self.connection, &self.shared) => Event::Connection(news),
                 },
             };
             match event {
                 Event::Ended(status) => self.died(status).await,
+                Event::Connection(news) => self.tell(news),
                 Event::Order(Some(Order::Restart(answer))) => {
                     self.stop().await;
                     // Whoever asked may have left.
@@ -77,6 +88,9 @@ impl Supervisor {
 
     async fn start(&mut self) -> Result<(), Status> {
         self.shared.tail.clear();
+        if let Some(connection) = &mut self.connection {
+            connection.expect();
+        }
         let process = match Process::spawn(&self.shared, &self.console) {
             Ok(process) => process,
             Err(error) => return Err(self.not_started(error)),
@@ -120,7 +134,11 @@ impl Supervisor {
         let exit = self.ended(&status).await;
         let name = &self.shared.command.name;
         let is_good = status.is_ok_and(|status| status.success());
-        if is_good {
+        let is_absent = self.connection.as_mut().is_some_and(|connection| !connection.is_made());
+        if is_good && is_absent {
+            let hint = how_to_connect(&self.shared.command.text());
+            self.console.warn(format!("{name} ended ({exit}) and had not connected: {hint}"));
+        } else if is_good {
             self.console.say(format!("{name} ended ({exit})"));
         } else {
             self.console.warn(format!("{name} ended ({exit}); its last lines:"));
@@ -130,6 +148,17 @@ impl Supervisor {
             }
         }
         self.console.say("start it again with `oxikit app restart`, or `r` and Enter");
+    }
+
+    fn tell(&self, news: News) {
+        let name = &self.shared.command.name;
+        match news {
+            News::Late => {
+                let hint = how_to_connect(&self.shared.command.text());
+                self.console.warn(format!("{name} runs and has not connected yet: {hint}"));
+            }
+            News::ConnectedLate => self.console.say(format!("{name} has connected")),
+        }
     }
 
     async fn ended(&mut self, status: &io::Result<ExitStatus>) -> String {
@@ -145,5 +174,13 @@ impl Supervisor {
 
     fn record<T>(&self, change: impl FnOnce(&mut Record) -> T) -> T {
         change(&mut self.shared.record.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The next news of the connection; never without one.
+async fn news(connection: &mut Option<Connection>, shared: &Shared) -> News {
+    match connection {
+        Some(connection) => connection.news(&shared.tail).await,
+        None => std::future::pending().await,
     }
 }

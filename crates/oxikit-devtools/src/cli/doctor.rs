@@ -171,7 +171,7 @@ fn check_app(status: &Value) -> Finding {
 fn check_runtimes(list: &[Value]) -> Vec<Finding> {
     if list.is_empty() {
         let detail = "none is connected; one that is built at its start may need a while";
-        let fix = "start it with `oxikit start -- <command>`, or by hand with `export $(oxikit env) && <command>`; it must use Genkit with GENKIT_ENV=dev";
+        let fix = "start it with `oxikit start -- <command>`, or by hand with `export $(oxikit env) && <command>`; it must use Genkit with GENKIT_ENV=dev, and a Rust program must call `oxikit_serve::reflect(&ai)` or `oxikit_serve::serve(&ai)`";
         return vec![Finding::bad("runtimes", detail, fix)];
     }
     let finding = |runtime: &Value| {

@@ -54,7 +54,8 @@ pub(super) async fn start(args: StartArgs, place: &Place, is_json: bool) -> Resu
 
     command.env = environment(&server, args.reflection_v1);
     let guard = Guard::start()?;
-    let (app, work) = App::start(command, console.clone(), guard);
+    let runtimes = server.runtimes().watch();
+    let (app, work) = App::start(command, console.clone(), guard, Some(runtimes));
     server.set_app(Arc::new(app.clone()));
     attend(&server, &app, &console, watcher, &mut signals).await;
 

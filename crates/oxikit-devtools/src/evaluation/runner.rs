@@ -144,10 +144,9 @@ impl Evaluations {
 
     /// All runs go to one runtime, also if another becomes the default meanwhile.
     fn runtime(&self, named: Option<String>) -> Result<String, Status> {
-        named.or_else(|| self.runtimes.current().map(|runtime| runtime.id)).ok_or_else(|| {
-            let message = "no runtime is connected; start the application with `oxikit start`";
-            Status::public(StatusCode::Unavailable, message)
-        })
+        named
+            .or_else(|| self.runtimes.current().map(|runtime| runtime.id))
+            .ok_or_else(|| Status::public(StatusCode::Unavailable, self.runtimes.absence()))
     }
 }
 

@@ -21,7 +21,9 @@ pub(crate) fn failure(code: StatusCode, message: impl Into<String>) -> ErrorData
 pub(crate) fn gone(id: &str) -> ErrorData {
     failure(
         StatusCode::Unavailable,
-        format!("the runtime `{id}` is gone; see why it ended and start it again"),
+        format!(
+            "the runtime `{id}` is gone: see why it ended with `oxikit app status`, start it again with `oxikit app restart`"
+        ),
     )
 }
 

@@ -6,6 +6,7 @@ mod process;
 mod registry;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -61,6 +62,17 @@ struct State {
     preferred: Option<Preferred>,
     registered: u64,
     telemetry_url: Option<String>,
+    absence: Option<Absence>,
+}
+
+/// Says why no runtime is there; see [`Runtimes::explain_absence`].
+#[derive(Clone)]
+struct Absence(Arc<dyn Fn() -> Option<String> + Send + Sync>);
+
+impl fmt::Debug for Absence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Absence")
+    }
 }
 
 #[derive(Debug)]
@@ -91,6 +103,7 @@ impl Runtimes {
             preferred: None,
             registered: 0,
             telemetry_url: options.telemetry_url.clone(),
+            absence: None,
         };
         Self(Arc::new(Inner {
             id: Uuid::new_v4().simple().to_string(),
@@ -132,6 +145,20 @@ impl Runtimes {
         }
         state.preferred = preferred;
         self.publish(state);
+    }
+
+    /// From now on this says why no runtime is connected, as far as it knows.
+    pub(crate) fn explain_absence(&self, why: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        self.state().absence = Some(Absence(Arc::new(why)));
+    }
+
+    /// What to tell a caller when no runtime is connected.
+    pub(crate) fn absence(&self) -> String {
+        // Asked without the lock: the answer may come from anywhere.
+        let absence = self.state().absence.clone();
+        let why = absence.and_then(|absence| (absence.0)());
+        let why = why.unwrap_or_else(|| "start the application with `oxikit start`".to_owned());
+        format!("no runtime is connected: {why}")
     }
 
     /// Tells all runtimes where spans and logs go from now on.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use oxikit_core::timestamp;
 use oxikit_sql::{OpenError, ProjectStore, TraceOptions, TraceStore};
+use oxikit_wire::rpc::GENKIT_GITIGNORE;
 use serde::{Deserialize, Serialize};
 
 use super::{Urls, former};
@@ -210,8 +211,15 @@ fn cannot_be_used(path: &Path, error: &OpenError, holds: &str) -> io::Error {
 }
 
 /// Makes a folder below `.genkit`. Links are refused: what is written there holds tokens.
+/// So Git is told to ignore it, unless somebody else has told it what to ignore.
 pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), make_dir)?;
+    if let Some(genkit) = path.parent() {
+        make_dir(genkit)?;
+        let ignore = genkit.join(".gitignore");
+        if fs::symlink_metadata(&ignore).is_err() {
+            write_private(&ignore, GENKIT_GITIGNORE.as_bytes())?;
+        }
+    }
     make_dir(path)
 }
 

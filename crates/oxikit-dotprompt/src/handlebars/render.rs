@@ -370,4 +370,5 @@ pub(crate) fn unknown_helper(name: &str, position: Position) -> Error {
              and custom helpers are registered on the environment"
         ),
     )
+    .missing_definition()
 }

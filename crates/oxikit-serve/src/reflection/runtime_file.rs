@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use oxikit_core::timestamp;
-use oxikit_wire::rpc::{PROJECT_MARKERS, REFLECTION_API_SPEC_VERSION, RuntimeFile};
+use oxikit_wire::rpc::{
+    GENKIT_GITIGNORE, PROJECT_MARKERS, REFLECTION_API_SPEC_VERSION, RuntimeFile,
+};
 
 use super::identity::{GENKIT_VERSION, Identity};
 
@@ -34,6 +36,8 @@ impl Announcement {
         let genkit = project_root.join(".genkit");
         let runtimes = genkit.join("runtimes");
         create_private_folders(&genkit, &runtimes)?;
+        // One that is there already stays. A project without Git does not need it.
+        _ = write_private(&genkit.join(".gitignore"), GENKIT_GITIGNORE.as_bytes());
         let millis = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let name = format!("{}-{port}-{millis}.json", identity.pid);
         // The tools watch the folder and read what appears in it: the file gets

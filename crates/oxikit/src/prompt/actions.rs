@@ -10,16 +10,16 @@ use super::definition::Definition;
 use crate::Oxikit;
 use crate::generate::request;
 
-/// Registers both actions of a prompt.
+/// Registers both actions of a prompt, in the place of those that it had before.
 pub(super) fn register(registry: &Registry, definition: &Arc<Definition>) {
     let (plain, executable) = (definition.clone(), definition.clone());
-    registry.register(begin(ActionKind::Prompt, definition).handler(
+    registry.replace(begin(ActionKind::Prompt, definition).handler(
         move |input: Value, ctx: Context| {
             let definition = plain.clone();
             async move { model_request(&definition, input, &ctx).await }
         },
     ));
-    registry.register(begin(ActionKind::ExecutablePrompt, definition).handler(
+    registry.replace(begin(ActionKind::ExecutablePrompt, definition).handler(
         move |input: Value, ctx: Context| {
             let definition = executable.clone();
             async move { executable_options(&definition, input, &ctx).await }

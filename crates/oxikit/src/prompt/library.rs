@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use notify_debouncer_full::{Debouncer, RecommendedCache, notify::RecommendedWatcher};
-use oxikit_core::{Registry, Result, Status, StatusCode};
+use oxikit_core::{Registry, Result, Status, StatusCode, notice};
 use oxikit_dotprompt::{Environment, Error, ErrorKind, Prompt};
 
 use super::actions;
@@ -21,8 +20,6 @@ struct Shelves {
     /// What prompts are made of; made anew when what they share changes.
     recipes: BTreeMap<String, Recipe>,
     definitions: HashMap<String, Result<Arc<Definition>>>,
-    /// Kept alive as long as the application.
-    watchers: Vec<Debouncer<RecommendedWatcher, RecommendedCache>>,
 }
 
 /// What a prompt is made of.
@@ -47,10 +44,19 @@ impl Library {
         }
     }
 
+    /// Whether there is a prompt of this name, be it broken.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.lock().recipes.contains_key(name)
+    }
+
     /// Defines a prompt, or replaces it.
     pub(super) fn define(&self, registry: &Registry, name: String, recipe: Recipe) -> Result<()> {
         let mut shelves = self.lock();
-        shelves.recipes.insert(name.clone(), recipe);
+        if shelves.recipes.insert(name.clone(), recipe).is_some() {
+            notice::warning(format_args!(
+                "two definitions of the prompt `{name}`: the later one replaces the earlier; give one of them another name"
+            ));
+        }
         shelves.make(registry, &name)
     }
 
@@ -87,10 +93,6 @@ impl Library {
             .extend(prompts.into_iter().map(|(name, source)| (name, Recipe::File(source))));
         shelves.make_all(registry);
         names.into_iter().filter_map(|name| Some((name.clone(), shelves.mistake(&name)?))).collect()
-    }
-
-    pub(super) fn keep(&self, watcher: Debouncer<RecommendedWatcher, RecommendedCache>) {
-        self.lock().watchers.push(watcher);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shelves> {

@@ -8,6 +8,7 @@ mod file_sessions;
 mod generate;
 mod middleware;
 mod mistakes;
+mod notices;
 mod offline;
 mod operation;
 mod prompt;

@@ -121,7 +121,7 @@ async fn start_runtime(desk: Arc<Desk>, args: StartRuntime) -> Answer {
     let console = Console::start_beside(&command.name);
     let guard = Guard::start().map_err(Failure::from)?;
     // The task ends with the application.
-    let (app, _) = App::start(command, console, guard);
+    let (app, _) = App::start(command, console, guard, None);
     if let Some(tools) = &mut *own_tools {
         tools.prefer(&app);
     }

@@ -123,15 +123,11 @@ impl Runtimes {
 
     /// Who is asked.
     pub(super) fn target(&self, runtime: Option<&str>) -> Result<Target, ErrorData> {
-        let state = self.state();
         let Some(id) = runtime else {
-            return state.default.clone().ok_or_else(|| {
-                failure(
-                    StatusCode::Unavailable,
-                    "no runtime is connected: start the application with `oxikit start`",
-                )
-            });
+            let default = self.state().default.clone();
+            return default.ok_or_else(|| failure(StatusCode::Unavailable, self.absence()));
         };
+        let state = self.state();
         let entry = state.entries.get(id).ok_or_else(|| {
             failure(StatusCode::NotFound, format!("there is no runtime `{id}` (any more)"))
         })?;

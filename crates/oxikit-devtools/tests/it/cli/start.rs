@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::json;
 
-use super::kit::{Started, lives, run, until};
+use super::kit::{PATIENCE, Started, lives, run, signal, until};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// What takes less than a second on a machine that has time for it.
@@ -60,6 +60,11 @@ fn an_application_that_dies_is_told_of_and_started_again_on_request() {
     started.line("sh ended (exit status: 3); its last lines:");
     assert_eq!(started.line("one"), "oxikit |   one");
     assert_eq!(started.line("two"), "oxikit |   two");
+    started.line("start it again with `oxikit app restart`");
+    let run = started.run(&["flow", "run", "hello", "1"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.stderr.contains("has ended (exit status: 3)"), "{run:?}");
+    assert!(run.stderr.contains("`oxikit app restart`"), "{run:?}");
 
     let app = started.app();
     assert_eq!(app["state"], "stopped");
@@ -75,6 +80,39 @@ fn an_application_that_dies_is_told_of_and_started_again_on_request() {
     assert_eq!(started.run(&["app", "stop"]).code, 0);
     assert_eq!(started.app()["state"], "stopped");
     assert!(started.child.try_wait().unwrap().is_none(), "the tools stay");
+}
+
+#[test]
+fn an_application_that_does_not_connect_is_told_how() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "if [ -e again ]; then exit 0; fi; touch again; echo works; sleep 600";
+    let mut started = Started::script(dir.path(), script);
+    started.line("works");
+    let run = started.run(&["flow", "run", "hello", "1"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.stderr.contains("runs and has not connected"), "{run:?}");
+    assert!(run.stderr.contains("oxikit_serve::reflect(&ai)"), "{run:?}");
+
+    let late = started.line("sh runs and has not connected yet: ");
+    assert!(late.contains("`oxikit_serve::reflect(&ai).await`"), "{late}");
+
+    assert_eq!(started.run(&["app", "restart"]).code, 0);
+    let ended = started.line("sh ended (exit status: 0) and had not connected: ");
+    assert!(ended.contains("`oxikit_serve::reflect(&ai).await`"), "{ended}");
+    started.line("start it again with `oxikit app restart`");
+}
+
+#[test]
+fn an_application_that_has_connected_is_not_told_how() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut started = Started::new(dir.path(), &["--demo"]);
+    let has_one = || started.run(&["runtimes", "--json"]).json()["current"].is_string();
+    assert!(until(PATIENCE, has_one));
+    // Asks it to end, which the demo does with success.
+    signal(started.app()["pid"].as_u64().unwrap() as u32, Signal::TERM);
+    started.line("demo ended (exit status: 0)");
+    started.line("start it again with `oxikit app restart`");
+    assert!(!started.seen.iter().any(|line| line.contains("not connected")), "{:?}", started.seen);
 }
 
 #[test]
@@ -118,6 +156,47 @@ fn when_the_tools_are_killed_the_application_ends_soon() {
         started.child.kill().unwrap();
         assert!(until(SOON, || !pids.iter().any(|pid| lives(*pid))), "{before}");
     }
+}
+
+/// The guard of these tools.
+fn guard_of(tools: u32) -> u32 {
+    let children = fs::read_to_string(format!("/proc/{tools}/task/{tools}/children"));
+    let children = children.unwrap_or_default();
+    let mut children = children.split_whitespace().map(|pid| pid.parse().unwrap());
+    let is_guard = |pid: &u32| {
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.contains("__guard")
+    };
+    children.find(is_guard).expect("a guard")
+}
+
+#[test]
+fn a_signal_to_all_processes_of_the_tools_ends_them_without_a_warning() {
+    for kind in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut started, pids) = family(dir.path(), "");
+        let guard = guard_of(started.pid());
+        signal(guard, kind);
+        started.signal(kind);
+        assert_eq!(started.end(2 * SOON).code(), Some(0), "{kind:?}");
+        assert!(!pids.iter().any(|pid| lives(*pid)), "{kind:?}");
+        assert!(!started.seen.iter().any(|line| line.contains("guard")), "{:?}", started.seen);
+        assert!(until(SOON, || !lives(guard)), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_guard_that_was_killed_is_told_of_only_while_an_application_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut started, _) = family(dir.path(), "");
+    signal(guard_of(started.pid()), Signal::KILL);
+    assert_eq!(started.run(&["app", "stop"]).code, 0);
+    assert_eq!(started.run(&["app", "restart"]).code, 0);
+    started.line("the guard is gone");
+    started.signal(Signal::INT);
+    assert_eq!(started.end(2 * SOON).code(), Some(0));
+    let told = started.seen.iter().filter(|line| line.contains("guard is gone"));
+    assert_eq!(told.count(), 1, "{:?}", started.seen);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,7 +14,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::kit::{kit, kit_with, read};
-use crate::manager::kit::soon;
+use crate::manager::kit::{soon, until};
 
 #[tokio::test]
 async fn the_doors_are_named_in_private_files_while_they_are_open() {
@@ -42,6 +43,35 @@ async fn the_doors_are_named_in_private_files_while_they_are_open() {
     kit.server.close().await;
     assert!(!data.join("manager.json").exists() && !tools.exists());
     assert!(data.join("devtools.db").exists());
+}
+
+#[tokio::test]
+async fn git_sees_nothing_of_what_the_tools_write() {
+    let git = |dir: &Path, words: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.arg("-C").arg(dir).args(words).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let kit = kit().await;
+    let _runtime = kit.runtime("one").await;
+    until(|| kit.root().join(".genkit/runtimes").exists()).await;
+    assert!(kit.root().join(".genkit/servers").exists());
+    git(kit.root(), &["init", "--quiet"]);
+    let datasets = kit.root().join(".genkit/datasets");
+    fs::create_dir(&datasets).unwrap();
+    fs::write(datasets.join("mine.json"), "[]").unwrap();
+    let seen = git(kit.root(), &["status", "--porcelain", "--untracked-files=all"]);
+    assert_eq!(seen, "?? .genkit/datasets/mine.json\n");
+
+    // What somebody has written there stays.
+    let ignore = kit.root().join(".genkit/.gitignore");
+    fs::write(&ignore, "*\n").unwrap();
+    let second = kit.runtime("two").await;
+    until(|| fs::read_dir(kit.root().join(".genkit/runtimes")).unwrap().count() == 2).await;
+    assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n");
+    drop(second);
 }
 
 #[tokio::test]

@@ -40,8 +40,14 @@ async fn the_file_tells_where_the_runtime_is_and_goes_with_it() {
         let folder = fs::metadata(file.parent().unwrap()).unwrap();
         assert_eq!(folder.permissions().mode() & 0o777, 0o700);
     }
-    // Nothing is left of the writing.
-    assert_eq!(fs::read_dir(runtime.project.path().join(".genkit")).unwrap().count(), 1);
+    // Nothing is left of the writing, and Git does not see the file with the token.
+    let genkit = runtime.project.path().join(".genkit");
+    let entries = fs::read_dir(&genkit).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = entries.collect();
+    names.sort();
+    assert_eq!(names, [".gitignore", "runtimes"]);
+    let ignored = fs::read_to_string(genkit.join(".gitignore")).unwrap();
+    assert!(ignored.lines().any(|line| line == "/runtimes/"), "{ignored}");
 
     let (address, file, began) = (runtime.place().0, file.clone(), Instant::now());
     let (_slow, _) = super::runs::start_slow(&runtime, "").await;
