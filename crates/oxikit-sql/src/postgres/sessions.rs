@@ -106,7 +106,7 @@ impl SessionStore for PostgresStore {
     }
 
     async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError> {
-        self.drop_session(&owner_text(owner), &column(session), None).await
+        self.drop_session(&owner_text(owner), &column(session)).await
     }
 
     async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {

@@ -4,7 +4,7 @@ mod content;
 mod leases;
 mod limits;
 mod lists;
-mod retention;
+pub(super) mod retention;
 mod rows;
 mod sharing;
 mod work;
@@ -58,6 +58,9 @@ pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
     retention::old_sessions_go,
     retention::old_snapshots_go_and_every_branch_stays_whole,
     retention::the_oldest_sessions_make_room,
+    retention::the_sessions_written_last_stay,
+    retention::what_is_worked_on_stays,
+    retention::a_fork_outlives_the_session_it_came_from,
 ];
 
 type Store = Arc<dyn SessionStore>;
