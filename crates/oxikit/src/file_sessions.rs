@@ -258,7 +258,24 @@ impl SessionStore for FileSessions {
 
     async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
         let place = self.place(owner, session)?;
-        self.run_locked(place, move |files, place| files.lease(place, term)).await
+        let folder = place.folder.clone();
+        let lease = self.run_locked(place, move |files, place| files.lease(place, term)).await?;
+        self.ring(&folder, session);
+        Ok(lease)
+    }
+
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let (place, fence) = (self.place(owner, &lease.session)?, lease.fence);
+        let mut bell = self.bells[number_of(&place.folder.name, &place.session)].subscribe();
+        loop {
+            bell.mark_unchanged();
+            let of = place.clone();
+            if self.run(move |files| files.is_lost(&of, fence)).await? {
+                return Ok(());
+            }
+            // Rung by this process; others are looked for.
+            _ = tokio::time::timeout(POLL, bell.changed()).await;
+        }
     }
 
     async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
@@ -305,6 +322,7 @@ impl SessionStore for FileSessions {
         let folder = place.folder.clone();
         let removed = self.run_locked(place, Files::delete).await?;
         self.ring_all(&folder, &removed);
+        self.ring(&folder, session);
         Ok(removed.is_gone)
     }
 

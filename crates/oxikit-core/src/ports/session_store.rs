@@ -87,6 +87,11 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// another writer; [`Fenced`](StoreError::Fenced) if it was.
     async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError>;
 
+    /// Waits until the lease is not its holder's any more, because another writer has taken
+    /// it or the session was deleted. The change of another process is heard within a
+    /// second.
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError>;
+
     /// Gives the lease back. Of a lease that is lost already, nothing happens.
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError>;
 

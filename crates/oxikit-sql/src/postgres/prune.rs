@@ -52,6 +52,7 @@ impl PostgresStore {
     pub(super) async fn drop_session(&self, owner: &str, id: &str) -> Result<bool, StoreError> {
         let delete = sqlx::query("SELECT * FROM drop_session($1, $2, NULL)");
         let rows = self.0.database.all(delete.bind(owner).bind(id)).await?;
+        self.0.bell.ring(Key::Lease(owner.to_owned(), id.to_owned()).topic());
         self.tell_of_removal(owner, rows)
     }
 

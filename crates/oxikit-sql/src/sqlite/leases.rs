@@ -77,6 +77,7 @@ impl Leases {
         )?
         .execute((owner, session, fence, self.instance.id(), ttl))?;
         self.see(owner, session, fence, 0);
+        txn.ring(&bell_of(owner, session));
         Ok(fence)
     }
 
@@ -136,6 +137,12 @@ impl Leases {
     fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), Seen>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The id that is rung when another writer gets the lease. No snapshot has one with this
+/// character.
+pub(super) fn bell_of(owner: &str, session: &str) -> String {
+    format!("lease\0{owner}\0{session}")
 }
 
 fn held(connection: &Connection, owner: &str, session: &str) -> Outcome<Option<Held>> {

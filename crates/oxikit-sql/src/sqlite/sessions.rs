@@ -268,6 +268,22 @@ impl SessionStore for SqliteStore {
         renewed.map_err(|failure| failure.about(&lease.session))
     }
 
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let (owner, fence) = (owner_text(owner), fence(lease));
+        let listener = self.bells().listen(&leases::bell_of(&owner, &lease.session));
+        loop {
+            let heard = listener.heard();
+            let (owner, session) = (owner.clone(), lease.session.clone());
+            let check =
+                move |connection: &Connection| leases::check(connection, &owner, &session, fence);
+            match self.readers().run(check).await {
+                Err(Failure::Fenced) => return Ok(()),
+                checked => checked.map_err(|failure| failure.about(&lease.session))?,
+            }
+            heard.await;
+        }
+    }
+
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {
         let (owner, session, fence) = (owner_text(owner), lease.session.clone(), fence(&lease));
         self.0.leases.forget(&owner, &session);

@@ -27,6 +27,10 @@ pub enum WhileBusy {
 /// A writer that does not renew its lease for so long has lost it.
 const TTL: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
+/// A turn that takes longer listens whether another process takes its session over.
+const LISTENS_AFTER: Duration = Duration::from_millis(200);
+/// The pause before it listens again when the store did not answer.
+const LISTENS_AGAIN: Duration = Duration::from_secs(1);
 /// It takes a moment until a server knows that a client has left, and has stopped.
 const GRACE: Duration = Duration::from_millis(500);
 /// How often a waiting message looks whether another process has ended.
@@ -182,9 +186,11 @@ impl Writer {
     /// Keeps the lease; ends only when it is lost, and says so.
     pub(super) async fn keep(&self) -> Status {
         let Some(lease) = &self.lease else { return std::future::pending().await };
+        let mut lost = std::pin::pin!(self.lost(lease));
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => return taken_over(&self.key.1),
+                () = &mut lost => return taken_over(&self.key.1),
                 () = sleep(RENEWAL) => {}
             }
             // A store that does not answer may answer later; the lease is checked
@@ -192,6 +198,14 @@ impl Writer {
             if let Err(StoreError::Fenced(_)) = self.store.renew(self.owner(), lease).await {
                 return taken_over(&self.key.1);
             }
+        }
+    }
+
+    /// Waits until another process has taken the lease.
+    async fn lost(&self, lease: &Lease) {
+        sleep(LISTENS_AFTER).await;
+        while self.store.lease_lost(self.owner(), lease).await.is_err() {
+            sleep(LISTENS_AGAIN).await;
         }
     }
 

@@ -59,6 +59,12 @@ impl Files {
         })
     }
 
+    /// Whether the lease with this number is not the session's any more.
+    pub(super) fn is_lost(&self, place: &Place, fence: u64) -> Result<bool, StoreError> {
+        let record = self.record(place)?;
+        Ok(record.is_none_or(|record| check_fence(place, &record, fence).is_err()))
+    }
+
     // What follows is for whoever has the lock.
 
     pub(super) fn lease(&self, place: &Place, term: Term) -> Result<Lease, StoreError> {

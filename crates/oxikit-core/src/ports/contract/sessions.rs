@@ -36,6 +36,7 @@ pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
     leases::a_fence_is_checked_inside_of_the_write,
     leases::a_lease_may_be_given_back_with_the_write,
     leases::a_deletion_fences_the_writer,
+    leases::a_lost_lease_is_heard,
     content::ids_are_any_text_but_blank,
     content::absent_null_and_empty_are_told_apart,
     content::numbers_text_and_order_of_keys_are_kept,

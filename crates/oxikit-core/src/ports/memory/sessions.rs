@@ -137,11 +137,25 @@ impl SessionStore for MemorySessions {
     }
 
     async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
-        lock(&self.tables).lease(owner, session, term)
+        let lease = lock(&self.tables).lease(owner, session, term);
+        if lease.is_ok() {
+            self.bells.ring(owner, session);
+        }
+        lease
     }
 
     async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
         lock(&self.tables).renew(owner, lease)
+    }
+
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        loop {
+            let rung = self.bells.hear(owner, &lease.session);
+            if lock(&self.tables).check_fence(owner, &lease.session, lease).is_err() {
+                return Ok(());
+            }
+            rung.await;
+        }
     }
 
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {
@@ -172,6 +186,7 @@ impl SessionStore for MemorySessions {
         for snapshot in removed.iter().flatten() {
             self.bells.ring(owner, snapshot);
         }
+        self.bells.ring(owner, session);
         Ok(removed.is_some())
     }
 
