@@ -33,6 +33,8 @@ const LISTENS_AFTER: Duration = Duration::from_millis(200);
 const LISTENS_AGAIN: Duration = Duration::from_secs(1);
 /// It takes a moment until a server knows that a client has left, and has stopped.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long a lease is tried to be given back while the store is away.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(600);
 /// How often a waiting message looks whether another process has ended.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -253,15 +255,27 @@ impl Writer {
 
     /// Lets others have the session, if the last write has not done so.
     pub(super) async fn give_back(&mut self) {
-        if let Some(lease) = self.lease.take() {
-            release(&*self.store, &self.key.0, lease).await;
+        if let Some(lease) = self.lease.take()
+            && let Err(error) = self.store.release(&self.key.0, lease.clone()).await
+        {
+            tracing::warn!(%error, session = lease.session, "the lease is given back later");
+            tokio::spawn(release(self.store.clone(), self.key.0.clone(), lease));
         }
     }
 }
 
-async fn release(store: &dyn SessionStore, owner: &Owner, lease: Lease) {
-    if let Err(error) = store.release(owner, lease).await {
-        tracing::warn!(%error, "a session stays leased until its lease runs out");
+/// Gives the lease back, also if the store is away for a while: until then nobody else can
+/// have the session, as this process lives.
+async fn release(store: Arc<dyn SessionStore>, owner: Owner, lease: Lease) {
+    let until = Instant::now() + RELEASE_PATIENCE;
+    let mut pause = Duration::from_millis(50);
+    while let Err(error) = store.release(&owner, lease.clone()).await {
+        if Instant::now() > until {
+            tracing::error!(%error, session = lease.session, "the lease stays until it runs out");
+            return;
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(1));
     }
 }
 
@@ -274,7 +288,7 @@ impl Drop for Writer {
             // Those in line go on when the session is free.
             let place_in_line = self.place_in_line.take();
             runtime.spawn(async move {
-                release(&*store, &owner, lease).await;
+                release(store, owner, lease).await;
                 drop(place_in_line);
             });
         }
