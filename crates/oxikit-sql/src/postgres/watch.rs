@@ -67,9 +67,11 @@ impl Watch {
             if let Err(error) = self.attend(listener).await {
                 warn!(%error, "the connection that hears of changes was lost");
             }
+            self.database.set_away(true);
             listener = loop {
                 sleep(PAUSE).await;
                 if let Ok(listener) = self.open().await {
+                    self.database.set_away(false);
                     info!("the connection that hears of changes is back");
                     break listener;
                 }

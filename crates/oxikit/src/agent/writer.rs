@@ -253,13 +253,12 @@ impl Writer {
         Ok(saved.is_some())
     }
 
-    /// Lets others have the session, if the last write has not done so.
+    /// Lets others have the session, if the last write has not done so. The caller does
+    /// not wait for a store that is away.
     pub(super) async fn give_back(&mut self) {
-        if let Some(lease) = self.lease.take()
-            && let Err(error) = self.store.release(&self.key.0, lease.clone()).await
-        {
-            tracing::warn!(%error, session = lease.session, "the lease is given back later");
-            tokio::spawn(release(self.store.clone(), self.key.0.clone(), lease));
+        if let Some(lease) = self.lease.take() {
+            let given = tokio::spawn(release(self.store.clone(), self.key.0.clone(), lease));
+            _ = tokio::time::timeout(GRACE, given).await;
         }
     }
 }
