@@ -74,6 +74,11 @@ impl Files {
         if !is_free && !term.by_force {
             return Err(StoreError::Conflict(place.session.clone()));
         }
+        if record.lease.is_some() {
+            // Its holder may have died between a snapshot and the note of it. The next turn
+            // must go on from that snapshot, or it becomes a branch when it is found.
+            record = self.adopt(place)?;
+        }
         record.fence += 1;
         let ttl_millis = u64::try_from(term.ttl.as_millis()).unwrap_or(u64::MAX);
         record.lease = Some(Held { holder: self.holder.id.clone(), ttl_millis, renewed: 0 });
