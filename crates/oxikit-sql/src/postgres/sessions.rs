@@ -94,16 +94,19 @@ impl SessionStore for PostgresStore {
     async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
         let (owner, session) = (owner_text(owner), column(&lease.session).into_owned());
         let fence = lease.fence.cast_signed();
+        let mut ear = self.0.bell.listen(Key::Lease(owner.clone(), session.clone()));
         loop {
-            let mut ear = self.0.bell.listen(Key::Lease(owner.clone(), session.clone()));
+            // Nothing is asked as long as nothing is heard: a thousand turns would be a
+            // thousand queries. The look that is taken at all leases finds what was changed
+            // before.
+            self.0.bell.saw(ear.topic, fence);
+            ear.heard().await;
             let look = sqlx::query(FENCES).bind([&owner]).bind([&session]);
             let row = self.0.database.optional(look).await?;
             let current = row.map_or(Ok(0), |row| row.try_get::<i64, _>(2)).map_err(failure)?;
             if current != fence {
                 return Ok(());
             }
-            self.0.bell.saw(ear.topic, current);
-            ear.heard().await;
         }
     }
 

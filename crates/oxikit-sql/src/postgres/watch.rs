@@ -15,7 +15,7 @@ use super::bell::{Bell, Key};
 use super::database::{DEADLINE, Database, failure, within};
 
 /// So often it looks. An announcement that is lost costs this time.
-const ROUND: Duration = Duration::from_millis(1500);
+const ROUND: Duration = Duration::from_millis(750);
 /// So often streams that ended long ago are removed.
 const SWEEP: Duration = Duration::from_secs(60);
 /// After a lost connection, the pause before the next attempt.
@@ -67,11 +67,11 @@ impl Watch {
             if let Err(error) = self.attend(listener).await {
                 warn!(%error, "the connection that hears of changes was lost");
             }
-            self.database.set_away(true);
             listener = loop {
                 sleep(PAUSE).await;
-                if let Ok(listener) = self.open().await {
-                    self.database.set_away(false);
+                let opened = self.open().await;
+                self.database.set_away(opened.is_err());
+                if let Ok(listener) = opened {
                     info!("the connection that hears of changes is back");
                     break listener;
                 }

@@ -136,7 +136,7 @@ async fn changes_of_another_store_are_heard_at_once() {
         delays.push(heard.saturating_duration_since(written));
     }
     delays.sort();
-    // The bell, not the look that is taken every 1.5 s.
+    // The bell, not the look that is taken every 750 ms.
     assert!(delays[2] < Duration::from_millis(500), "{delays:?}");
 }
 
