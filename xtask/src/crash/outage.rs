@@ -10,7 +10,8 @@ use super::Setting;
 use super::programs::{Process, free_port};
 use crate::services::{self, Postgres};
 
-const CLIENTS: usize = 50;
+/// Few, so that the time to go on is not that of their turns.
+const CLIENTS: usize = 20;
 /// Longer than a store waits for its database.
 const SHORT: Duration = Duration::from_secs(6);
 const LONG: Duration = Duration::from_secs(30);
