@@ -10,12 +10,14 @@ mod check;
 mod clients;
 mod counter;
 mod devtools;
+mod lock;
 mod runs;
 mod seen;
 mod server;
 mod store;
 
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
@@ -23,6 +25,8 @@ const HELP: &str = "\
 oxikit-crash server --store STORE --port PORT [--pace MILLIS] [--planted-fault]
 oxikit-crash clients --urls URL[,URL] --name NAME --sessions NAME --clients N --log FILE
                      [--turns N] [--attempts N] [--by-session] [--one-session]
+oxikit-crash lock --store FILE
+oxikit-crash clock
 oxikit-crash check --store STORE --log FILE[,FILE]
 oxikit-crash runtime --log FILE [--resting]
 oxikit-crash manager --port PORT --process N --runs N --log FILE [--counts-anew]
@@ -32,7 +36,7 @@ oxikit-crash streamer --id ID [--log FILE]
 oxikit-crash guide
 oxikit-crash prompts
 
-STORE is a file of SQLite or a postgres:// address.";
+STORE is a file of SQLite, a postgres:// address, or files:DIRECTORY.";
 
 fn main() -> Result<ExitCode> {
     let args = Args(std::env::args().skip(1).collect());
@@ -47,6 +51,8 @@ async fn dispatch(args: &Args) -> Result<ExitCode> {
     match args.0.first().map(String::as_str) {
         Some("server") => server::run(args).await?,
         Some("clients") => clients::run(args).await?,
+        Some("lock") => lock::run(args)?,
+        Some("clock") => println!("{}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs()),
         Some("check") => return check::run(args).await,
         Some("runtime") => runs::runtime::run(args).await?,
         Some("manager") => runs::manager::run(args).await?,

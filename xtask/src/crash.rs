@@ -3,9 +3,11 @@
 //! are killed while those stream to them (`reflection`); and the developer tools
 //! themselves are, with all around them (`manager`).
 
+mod clock;
 mod frozen;
 mod kills;
 mod manager;
+mod outage;
 mod planted;
 mod programs;
 mod reflection;
@@ -28,17 +30,23 @@ struct Trial {
     name: &'static str,
     /// Only if asked for, by name or by `--long`.
     is_long: bool,
-    /// The only store on which it can be done.
-    only: Option<&'static str>,
+    /// The stores on which it is done.
+    stores: &'static [&'static str],
     /// Answers its figures.
     run: fn(&Setting, &mut fastrand::Rng) -> Result<String>,
 }
 
-const TRIALS: [Trial; 4] = [
-    Trial { name: "kills", is_long: false, only: None, run: kills::run },
-    Trial { name: "writers", is_long: false, only: None, run: writers::run },
-    Trial { name: "planted", is_long: false, only: Some("sqlite"), run: planted::run },
-    Trial { name: "frozen", is_long: true, only: None, run: frozen::run },
+const STORES: [&str; 3] = ["sqlite", "postgres", "files"];
+/// Files hold each snapshot as a whole: a session of thousands of turns is not for them.
+const SQL: &[&str] = &["sqlite", "postgres"];
+
+const TRIALS: [Trial; 6] = [
+    Trial { name: "kills", is_long: false, stores: &STORES, run: kills::run },
+    Trial { name: "writers", is_long: false, stores: SQL, run: writers::run },
+    Trial { name: "planted", is_long: false, stores: &["sqlite"], run: planted::run },
+    Trial { name: "outage", is_long: false, stores: SQL, run: outage::run },
+    Trial { name: "clock", is_long: false, stores: &STORES, run: clock::run },
+    Trial { name: "frozen", is_long: true, stores: SQL, run: frozen::run },
 ];
 
 /// A store, and how hard it is tried.
@@ -51,6 +59,8 @@ struct Setting {
     clients: usize,
     /// So often it is killed.
     cycles: u32,
+    /// Whether there is time for the whole of a trial.
+    is_long: bool,
 }
 
 /// What is asked for on the command line.
@@ -90,6 +100,12 @@ fn sessions(options: &[String]) -> Result<Vec<String>> {
         let programs = Programs::build("sqlite")?;
         let store = programs.path("sessions.db").to_string_lossy().into_owned();
         let setting = plan.setting("sqlite", programs, store, 250);
+        is_good &= plan.try_all(&setting, seed, &mut lines);
+    }
+    if plan.wants("files") {
+        let programs = Programs::build("files")?;
+        let store = format!("files:{}", programs.path("sessions").display());
+        let setting = plan.setting("files", programs, store, 50);
         is_good &= plan.try_all(&setting, seed, &mut lines);
     }
     if plan.wants("postgres") {
@@ -134,12 +150,16 @@ impl Plan {
                 "--long" => plan.is_long = true,
                 "--sqlite" => plan.only = Some("sqlite"),
                 "--postgres" => plan.only = Some("postgres"),
+                "--files" => plan.only = Some("files"),
                 name if TRIALS.iter().any(|trial| trial.name == name) => {
                     plan.trials.push(name.to_owned());
                 }
                 other => {
                     let names = TRIALS.map(|trial| trial.name).join(", ");
-                    bail!("there is no `{other}`; there are --long, --sqlite, --postgres, {names}");
+                    bail!(
+                        "there is no `{other}`; there are --long, --sqlite, --postgres, --files, \
+                         {names}"
+                    );
                 }
             }
         }
@@ -153,7 +173,7 @@ impl Plan {
     fn wants_trial(&self, trial: &Trial, store: &str) -> bool {
         let is_named = self.trials.iter().any(|name| name == trial.name);
         let is_usual = self.trials.is_empty() && (self.is_long || !trial.is_long);
-        (is_named || is_usual) && trial.only.is_none_or(|only| only == store)
+        (is_named || is_usual) && trial.stores.contains(&store)
     }
 
     fn setting(
@@ -164,7 +184,7 @@ impl Plan {
         clients: usize,
     ) -> Setting {
         let cycles = if self.is_long { 50 } else { 5 };
-        Setting { name, programs, store, clients, cycles }
+        Setting { name, programs, store, clients, cycles, is_long: self.is_long }
     }
 
     fn on_postgres(&self, server: &Postgres) -> Result<Setting> {
@@ -205,8 +225,9 @@ mod tests {
             let wanted = TRIALS.iter().filter(|trial| plan.wants_trial(trial, store));
             wanted.map(|trial| trial.name).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(trials(&both, "sqlite"), "kills writers planted");
-        assert_eq!(trials(&one, "postgres"), "kills writers frozen");
+        assert_eq!(trials(&both, "sqlite"), "kills writers planted outage clock");
+        assert_eq!(trials(&one, "postgres"), "kills writers outage clock frozen");
+        assert_eq!(trials(&both, "files"), "kills clock");
         assert_eq!(trials(&plan("frozen").unwrap(), "sqlite"), "frozen");
         assert!(plan("streams").is_err() && plan("--all").is_err());
         assert!(run(&[]).is_err() && run(&["streams".to_owned()]).is_err());

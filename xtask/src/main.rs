@@ -38,7 +38,7 @@ The chores of this repository.
         it is neither there nor in OXIKIT_SPEC, the suites that need it are skipped.
   cargo xtask interop [suite…]
         This code against the official clients and servers.
-  cargo xtask crash sessions [--long] [--sqlite | --postgres] [trial…]
+  cargo xtask crash sessions [--long] [--sqlite | --postgres | --files] [trial…]
         Servers that are killed in the middle of their turns, and raced by their
         writers: what was acknowledged must be in the store. --long kills 50 times,
         and freezes a server too. OXIKIT_SEED repeats a run.

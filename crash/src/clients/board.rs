@@ -27,6 +27,8 @@ struct Facts {
     late_aborted: u64,
     /// Attempts that failed, by status.
     failures: BTreeMap<&'static str, u64>,
+    /// The longest time that an attempt was without an answer.
+    slowest: Duration,
     kill: Option<Kill>,
 }
 
@@ -74,6 +76,7 @@ impl Board {
         let mut facts = self.facts();
         facts.under_way -= 1;
         facts.acknowledged += 1;
+        facts.slowest = facts.slowest.max(sent.elapsed());
         if let Some(kill) = facts.kill.as_mut().filter(|kill| sent >= kill.at) {
             let delay = kill.back.map(|back| back.elapsed()).unwrap_or_default();
             kill.delays.entry(client).or_insert(delay);
@@ -85,6 +88,7 @@ impl Board {
     pub(super) fn failed(&self, status: &Status, sent: Instant) {
         let mut facts = self.facts();
         facts.under_way -= 1;
+        facts.slowest = facts.slowest.max(sent.elapsed());
         let code = status.code();
         *facts.failures.entry(code.name()).or_default() += 1;
         let back = facts.kill.as_ref().and_then(|kill| kill.back);
@@ -94,19 +98,21 @@ impl Board {
     }
 
     /// An answer has said that the session cannot go on.
-    pub(super) fn refused(&self) {
+    pub(super) fn refused(&self, sent: Instant) {
         let mut facts = self.facts();
         facts.under_way -= 1;
+        facts.slowest = facts.slowest.max(sent.elapsed());
         facts.refused += 1;
     }
 
     pub(super) fn summary(&self) -> String {
-        let Facts { acknowledged, refused, late_aborted, failures, .. } = &*self.facts();
+        let Facts { acknowledged, refused, late_aborted, failures, slowest, .. } = &*self.facts();
         json!({
             "acknowledged": acknowledged,
             "refused": refused,
             "lateAborted": late_aborted,
             "failures": failures,
+            "slowestMillis": slowest.as_millis() as u64,
         })
         .to_string()
     }

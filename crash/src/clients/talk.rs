@@ -1,7 +1,7 @@
 //! One client.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use oxikit::Message;
@@ -56,7 +56,7 @@ impl Talk {
             let mut is_busy = false;
             match self.say(action, &token, from).await {
                 Ok(output) => {
-                    if let Some(seen) = self.seen(output, token, from) {
+                    if let Some(seen) = self.seen(output, token, from, sent) {
                         self.board.succeeded(self.client, sent);
                         return Some(seen);
                     }
@@ -91,14 +91,20 @@ impl Talk {
     }
 
     /// What was acknowledged, if it was.
-    fn seen(&self, output: AgentOutput, token: String, from: Option<&str>) -> Option<Seen> {
+    fn seen(
+        &self,
+        output: AgentOutput,
+        token: String,
+        from: Option<&str>,
+        sent: Instant,
+    ) -> Option<Seen> {
         let AgentOutput { snapshot_id: Some(snapshot), message: Some(message), .. } = &output
         else {
-            self.refuse(&output);
+            self.refuse(&output, sent);
             return None;
         };
         if output.finish_reason == Some(AgentFinishReason::Failed) {
-            self.refuse(&output);
+            self.refuse(&output, sent);
             return None;
         }
         Some(Seen {
@@ -111,8 +117,8 @@ impl Talk {
         })
     }
 
-    fn refuse(&self, output: &AgentOutput) {
-        self.board.refused();
+    fn refuse(&self, output: &AgentOutput, sent: Instant) {
+        self.board.refused(sent);
         eprintln!("session {}: {:?}", self.session, output.error);
     }
 }

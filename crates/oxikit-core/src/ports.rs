@@ -18,6 +18,7 @@
 mod error;
 mod event_bus;
 mod owner;
+mod retention;
 mod session_store;
 mod session_stores;
 mod stream_store;
@@ -30,10 +31,11 @@ pub mod memory;
 pub use error::StoreError;
 pub use event_bus::{Announcement, EventBus, Heard, Subscription};
 pub use owner::Owner;
+pub use retention::{Pruned, Pruner, Retention};
 pub use session_store::{
-    Lease, MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, Pruned, Retention,
-    SessionPage, SessionQuery, SessionStore, SessionSummary, SnapshotNode, SnapshotWrite,
-    StalledWork, StoredSnapshot, Term, Update,
+    Lease, MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, SessionPage, SessionQuery,
+    SessionStore, SessionSummary, SnapshotNode, SnapshotWrite, StalledWork, StoredSnapshot, Term,
+    Update,
 };
 pub use session_stores::SessionStores;
 pub use stream_store::{

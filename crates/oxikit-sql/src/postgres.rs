@@ -16,10 +16,10 @@ mod watch;
 mod write;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use oxikit_core::ports::StoreError;
+use oxikit_core::ports::{Pruner, Retention, SessionStore, StoreError};
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;
@@ -59,6 +59,8 @@ struct Inner {
     instance: i64,
     observed: Observed,
     unanswered: Unanswered,
+    /// Removes what need not be kept; ends with the store.
+    pruner: OnceLock<Pruner>,
     /// What goes on beside requests; ends with the store.
     _tasks: JoinSet<()>,
 }
@@ -79,6 +81,9 @@ pub struct PostgresOptions {
     /// About so many bytes of snapshots are kept in memory, so that the next turn
     /// need not read them again.
     pub cache_bytes: usize,
+    /// What is removed of sessions in the background; everything is kept where nothing is
+    /// said. Processes that share the schema should say the same: one of them prunes.
+    pub retention: Retention,
 }
 
 impl Default for PostgresOptions {
@@ -89,6 +94,7 @@ impl Default for PostgresOptions {
             keep_ended: Duration::from_secs(24 * 60 * 60),
             max_stream_bytes: 64 * 1024 * 1024,
             cache_bytes: 64 * 1024 * 1024,
+            retention: Retention::default(),
         }
     }
 }
@@ -105,6 +111,13 @@ impl PostgresOptions {
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
+        self
+    }
+
+    /// Removes sessions in the background that need not be kept.
+    #[must_use]
+    pub fn with_retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
         self
     }
 }
@@ -133,9 +146,24 @@ impl PostgresStore {
         tasks.spawn(watch.run(listener));
         let cache = Cache::new(options.cache_bytes);
         let (observed, unanswered) = (Observed::default(), Unanswered::default());
-        let inner =
-            Inner { options, database, cache, bell, instance, observed, unanswered, _tasks: tasks };
-        Ok(Self(Arc::new(inner)))
+        let (retention, pruner) = (options.retention, OnceLock::new());
+        let inner = Arc::new(Inner {
+            options,
+            database,
+            cache,
+            bell,
+            instance,
+            observed,
+            unanswered,
+            pruner,
+            _tasks: tasks,
+        });
+        let weak = Arc::downgrade(&inner);
+        let store = move || Some(Arc::new(Self(weak.upgrade()?)) as Arc<dyn SessionStore>);
+        if let Some(started) = Pruner::spawn(retention, store) {
+            _ = inner.pruner.set(started);
+        }
+        Ok(Self(inner))
     }
 
     /// Closes the connections, once what is under way is done. A store that is only

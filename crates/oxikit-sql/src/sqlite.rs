@@ -26,10 +26,10 @@ mod writer;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use oxikit_core::ports::{SessionStore, StreamStore};
+use oxikit_core::ports::{Pruner, Retention, SessionStore, StreamStore};
 
 use crate::cache::Cache;
 use bells::Bells;
@@ -88,6 +88,8 @@ struct Inner {
     bells: Arc<Bells>,
     leases: Arc<Leases>,
     cache: Arc<Cache>,
+    /// Removes what need not be kept; ends with the store.
+    pruner: OnceLock<Pruner>,
 }
 
 /// How a [`SqliteStore`] works.
@@ -105,6 +107,9 @@ pub struct SqliteOptions {
     pub keep_ended_streams: Duration,
     /// So many bytes in one stream.
     pub max_stream_bytes: usize,
+    /// What is removed of sessions in the background; everything is kept where nothing is
+    /// said. Processes that share the file should say the same: one of them prunes.
+    pub retention: Retention,
     /// For tests of a full disk: the file has so many pages at most.
     #[doc(hidden)]
     pub max_pages: Option<u32>,
@@ -121,9 +126,30 @@ impl Default for SqliteOptions {
             cache_bytes: 64 * 1024 * 1024,
             keep_ended_streams: Duration::from_secs(24 * 60 * 60),
             max_stream_bytes: 64 * 1024 * 1024,
+            retention: Retention::default(),
             max_pages: None,
             acknowledge_before_commit: false,
         }
+    }
+}
+
+impl SqliteOptions {
+    /// Removes sessions in the background that need not be kept.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use oxikit_core::ports::Retention;
+    /// use oxikit_sql::SqliteOptions;
+    ///
+    /// let month = Duration::from_secs(30 * 24 * 60 * 60);
+    /// let retention = Retention { max_age: Some(month), ..Retention::default() };
+    /// let options = SqliteOptions::default().with_retention(retention);
+    /// # assert_eq!(options.retention, retention);
+    /// ```
+    #[must_use]
+    pub fn with_retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
     }
 }
 
@@ -160,7 +186,15 @@ impl SqliteStore {
         let readers = Readers::new(path.to_owned(), &options);
         let leases = Arc::new(Leases::new(Instance::enter(path)?));
         let cache = Arc::new(Cache::new(options.cache_bytes));
-        Ok(Self(Arc::new(Inner { options, writer, readers, bells, leases, cache })))
+        let (retention, pruner) = (options.retention, OnceLock::new());
+        let inner = Arc::new(Inner { options, writer, readers, bells, leases, cache, pruner });
+        let weak = Arc::downgrade(&inner);
+        if let Some(started) =
+            Pruner::start(retention, move || Some(Self(weak.upgrade()?).sessions()))?
+        {
+            _ = inner.pruner.set(started);
+        }
+        Ok(Self(inner))
     }
 
     /// The store of sessions, as agents take it.

@@ -20,8 +20,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use oxikit_core::ports::{
-    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SessionSummary,
-    SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
+    Lease, Owner, Pruned, Pruner, Retention, SessionPage, SessionQuery, SessionStore,
+    SessionSummary, SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term,
+    Update,
 };
 use tokio::sync::watch;
 
@@ -66,7 +67,8 @@ pub struct FileSessions {
     files: Arc<Files>,
     max_chain: Option<usize>,
     /// Rung for those who wait in this process. Snapshots share them.
-    bells: Vec<watch::Sender<()>>,
+    bells: Arc<[watch::Sender<()>]>,
+    _pruner: Option<Pruner>,
 }
 
 impl FileSessions {
@@ -75,7 +77,7 @@ impl FileSessions {
     pub fn open(directory: impl AsRef<Path>) -> io::Result<Self> {
         let files = Arc::new(Files::open(directory.as_ref())?);
         let bells = (0..LOCKS).map(|_| watch::Sender::new(())).collect();
-        Ok(Self { files, max_chain: None, bells })
+        Ok(Self { files, max_chain: None, bells, _pruner: None })
     }
 
     /// Keeps so many snapshots of a chain, the newest, and removes the others with
@@ -85,6 +87,35 @@ impl FileSessions {
     pub fn with_max_chain(mut self, snapshots: usize) -> Self {
         self.max_chain = Some(snapshots.max(1));
         self
+    }
+
+    /// Removes sessions in the background that need not be kept; all are kept where
+    /// nothing is said. Processes that share the directory should say the same: one of
+    /// them prunes.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use oxikit::FileSessions;
+    /// use oxikit_core::ports::Retention;
+    ///
+    /// let week = Duration::from_secs(7 * 24 * 60 * 60);
+    /// let retention = Retention { max_age: Some(week), ..Retention::default() };
+    /// let store = FileSessions::open("sessions")?.with_retention(retention)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the system does not give a thread for it.
+    pub fn with_retention(mut self, retention: Retention) -> io::Result<Self> {
+        let (files, bells) = (Arc::downgrade(&self.files), self.bells.clone());
+        let store = move || {
+            let (files, bells) = (files.upgrade()?, bells.clone());
+            let store = Self { files, bells, max_chain: None, _pruner: None };
+            Some(Arc::new(store) as Arc<dyn SessionStore>)
+        };
+        self._pruner = Pruner::start(retention, store)?;
+        Ok(self)
     }
 
     /// Does what blocks where it may.
@@ -227,7 +258,24 @@ impl SessionStore for FileSessions {
 
     async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
         let place = self.place(owner, session)?;
-        self.run_locked(place, move |files, place| files.lease(place, term)).await
+        let folder = place.folder.clone();
+        let lease = self.run_locked(place, move |files, place| files.lease(place, term)).await?;
+        self.ring(&folder, session);
+        Ok(lease)
+    }
+
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let (place, fence) = (self.place(owner, &lease.session)?, lease.fence);
+        let mut bell = self.bells[number_of(&place.folder.name, &place.session)].subscribe();
+        loop {
+            bell.mark_unchanged();
+            let of = place.clone();
+            if self.run(move |files| files.is_lost(&of, fence)).await? {
+                return Ok(());
+            }
+            // Rung by this process; others are looked for.
+            _ = tokio::time::timeout(POLL, bell.changed()).await;
+        }
     }
 
     async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
@@ -274,28 +322,25 @@ impl SessionStore for FileSessions {
         let folder = place.folder.clone();
         let removed = self.run_locked(place, Files::delete).await?;
         self.ring_all(&folder, &removed);
+        self.ring(&folder, session);
         Ok(removed.is_gone)
     }
 
     async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {
-        let (candidates, mut total) = self.run(Files::candidates).await?;
+        let wanted = *retention;
+        let candidates = self.run(move |files| files.candidates(&wanted)).await?;
         let mut pruned = Pruned::default();
         let max_snapshots = retention.max_snapshots;
-        for candidate in candidates {
-            let is_to_go = retention::is_too_old(candidate.written, retention)
-                || retention.max_bytes.is_some_and(|max| total > max);
-            let Candidate { place, written, bytes } = candidate;
+        for Candidate { place, written, is_to_go } in candidates {
             let folder = place.folder.clone();
             let prune = move |files: &Files, place: &Place| {
                 files.prune(place, written, is_to_go, max_snapshots)
             };
             let removed = self.run_locked(place, prune).await?;
             self.ring_all(&folder, &removed);
-            if removed.is_gone {
-                total = total.saturating_sub(bytes);
-                pruned.sessions += 1;
-            } else {
-                pruned.snapshots += removed.snapshots.len() as u64;
+            match removed.is_gone {
+                true => pruned.sessions += 1,
+                false => pruned.snapshots += removed.snapshots.len() as u64,
             }
         }
         Ok(pruned)

@@ -55,7 +55,17 @@ impl Programs {
 
     /// Starts a server and waits until it listens.
     pub(super) fn serve(&self, store: &str, port: u16, options: &[&str]) -> Result<Server> {
-        let mut command = self.command("server")?;
+        self.serve_by(self.command("server")?, store, port, options)
+    }
+
+    /// The same by a command that was prepared.
+    pub(super) fn serve_by(
+        &self,
+        mut command: Command,
+        store: &str,
+        port: u16,
+        options: &[&str],
+    ) -> Result<Server> {
         command.args(["--store", store, "--port", &port.to_string()]).args(options);
         let process = Process::start(&mut command)?;
         let line = process.line(START).with_context(|| {

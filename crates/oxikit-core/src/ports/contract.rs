@@ -25,7 +25,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::{EventBus, SessionStore, StoreError, StreamStore};
+use super::{EventBus, Retention, SessionStore, StoreError, StreamStore};
 
 pub use bus::EVENT_BUS;
 pub use sessions::SESSION_STORE;
@@ -96,6 +96,27 @@ pub async fn session_store(store: Arc<dyn SessionStore>) {
     for case in SESSION_STORE {
         case.check(store.clone()).await;
     }
+}
+
+/// Checks that a session store prunes itself while it is open, and leaves alone what is
+/// in use. `open` makes an empty store with this retention among its options.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub async fn retention_in_background(open: impl AsyncFn(Retention) -> Arc<dyn SessionStore>) {
+    sessions::retention::in_background(open).await;
+}
+
+/// Checks that a session store prunes itself after a restart, without a write, and goes on
+/// when another process that did so ends. `open` opens the same sessions every time; at
+/// first there are none.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub async fn retention_after_restart(open: impl AsyncFn(Retention) -> Arc<dyn SessionStore>) {
+    sessions::retention::after_restart(open).await;
 }
 
 /// Checks all of [`STREAM_STORE`] on one store. Ids used begin with `contract-`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use oxikit_wire::{AgentFinishReason, JsonObject, SessionSnapshot, SnapshotStatus};
 
-use super::{Owner, StoreError};
+use super::{Owner, Pruned, Retention, StoreError};
 use crate::Status;
 
 /// A snapshot may have so many bytes as JSON, its artifacts aside; a larger one is
@@ -86,6 +86,11 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Extends the lease by its `ttl`, also when it has run out but was not given to
     /// another writer; [`Fenced`](StoreError::Fenced) if it was.
     async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Waits until the lease is not its holder's any more, because another writer has taken
+    /// it or the session was deleted. The change of another process is heard within a
+    /// second.
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError>;
 
     /// Gives the lease back. Of a lease that is lost already, nothing happens.
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError>;
@@ -265,29 +270,6 @@ pub struct SnapshotNode {
     pub finish_reason: Option<AgentFinishReason>,
     /// How many messages it has.
     pub messages: usize,
-}
-
-/// What is kept. Everything, unless something is said.
-///
-/// A snapshot from which a branch goes on may go; the branch stays whole. The last
-/// snapshot of every branch stays as long as its session, as does a pending one.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Retention {
-    /// Sessions that have not been written for so long are removed.
-    pub max_age: Option<Duration>,
-    /// So many snapshots of a session are kept, the newest.
-    pub max_snapshots: Option<usize>,
-    /// If all sessions together have more bytes, those written longest ago go.
-    pub max_bytes: Option<u64>,
-}
-
-/// What was removed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pruned {
-    /// Whole sessions.
-    pub sessions: u64,
-    /// Snapshots of sessions that are kept.
-    pub snapshots: u64,
 }
 
 /// Work that has lost its process.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxikit_core::ports::memory::{MemoryBus, MemorySessions, MemoryStreamOptions, MemoryStreams};
+use oxikit_core::ports::memory::{
+    MemoryBus, MemorySessionOptions, MemorySessions, MemoryStreamOptions, MemoryStreams,
+};
 use oxikit_core::ports::{
     Announcement, EventBus, Owner, SessionStore, StoreError, StreamEnd, StreamScope, StreamStore,
     contract,
@@ -23,7 +25,16 @@ async fn memory_sessions_keep_the_contract() {
     assert_eq!(MemorySessions::default().name(), "memory");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
+async fn memory_sessions_are_pruned_in_the_background() {
+    let open = async |retention| {
+        let options = MemorySessionOptions::default().with_retention(retention);
+        Arc::new(MemorySessions::new(options)) as _
+    };
+    contract::retention_in_background(open).await;
+}
+
+#[tokio::test]
 async fn a_memory_bus_keeps_the_contract() {
     contract::event_bus(Arc::new(MemoryBus::default())).await;
 }

@@ -16,6 +16,8 @@ pub(super) enum Key {
     Stream(String),
     /// Owner and id of a snapshot, as in their columns.
     Snapshot(String, String),
+    /// Owner and session of a lease, as in their columns.
+    Lease(String, String),
 }
 
 impl Key {
@@ -25,6 +27,7 @@ impl Key {
         let texts = match self {
             Self::Stream(id) => ["stream", "", id],
             Self::Snapshot(owner, id) => ["snapshot", owner, id],
+            Self::Lease(owner, session) => ["lease", owner, session],
         };
         // FNV-1a, with a byte that is in no text between the texts.
         let bytes = texts.iter().flat_map(|text| text.bytes().chain([0xff]));

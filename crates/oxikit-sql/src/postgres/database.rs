@@ -1,6 +1,8 @@
 //! Connections, each used with a deadline.
 
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use oxikit_core::ports::StoreError;
@@ -15,6 +17,10 @@ use super::PostgresOptions;
 /// Whoever asks the store is answered within this time, also by a database that
 /// does not answer.
 pub(super) const DEADLINE: Duration = Duration::from_secs(4);
+/// While the database is known to be away, nobody waits longer for a connection: several
+/// statements of one request together are answered in time, and when it is back there is
+/// no queue of old requests.
+const DEADLINE_WHILE_AWAY: Duration = Duration::from_secs(1);
 /// A connection that was used a moment ago is there; another one is asked first.
 const FRESH: Duration = Duration::from_secs(1);
 
@@ -23,6 +29,7 @@ const FRESH: Duration = Duration::from_secs(1);
 pub(super) struct Database {
     pool: PgPool,
     connect: PgConnectOptions,
+    is_away: Arc<AtomicBool>,
 }
 
 impl Database {
@@ -42,7 +49,12 @@ impl Database {
                 })
             })
             .connect_lazy_with(connect.clone());
-        Ok(Self { pool, connect })
+        Ok(Self { pool, connect, is_away: Arc::default() })
+    }
+
+    /// Notes whether the database is away, as the connection that is always open knows.
+    pub(super) fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Relaxed);
     }
 
     /// How to open a connection beside the pool.
@@ -52,8 +64,10 @@ impl Database {
 
     /// A connection for several statements.
     pub(super) async fn acquire(&self) -> Result<Busy, StoreError> {
-        let deadline = Instant::now() + DEADLINE;
-        let connection = within(deadline, self.pool.acquire()).await?;
+        let now = Instant::now();
+        let (deadline, is_away) = (now + DEADLINE, self.is_away.load(Relaxed));
+        let connected_by = if is_away { now + DEADLINE_WHILE_AWAY } else { deadline };
+        let connection = within(connected_by, self.pool.acquire()).await?;
         Ok(Busy { connection: Some(connection), deadline, is_done: false })
     }
 

@@ -9,7 +9,7 @@ use sqlx::Row;
 use tokio::time::Instant;
 
 use super::PostgresStore;
-use super::bell::lock;
+use super::bell::{Key, lock};
 use super::database::failure;
 use super::text::column;
 use crate::known::owner_text;
@@ -110,7 +110,8 @@ impl PostgresStore {
     ) -> Result<Lease, StoreError> {
         let (owner, id) = (owner_text(owner), column(session));
         let ttl_ms = i64::try_from(term.ttl.as_millis()).unwrap_or(i64::MAX);
-        let (fence, beat) = self.0.observed.expired(&owner, &id).unzip();
+        let expired = self.0.observed.expired(&owner, &id);
+        let (fence, beat) = expired.unzip();
         let unanswered = &self.0.unanswered;
         let key = (owner.clone(), id.clone().into_owned());
         let before = unanswered.of(&key);
@@ -124,6 +125,11 @@ impl PostgresStore {
         attempt.is_answered = true;
         let fence: i64 = row.try_get("fence").map_err(failure)?;
         if row.try_get("is_taken").map_err(failure)? {
+            if term.by_force || expired.is_some() {
+                // Its former holder may be at work.
+                let key = Key::Lease(owner.clone(), id.clone().into_owned());
+                self.0.bell.ring(key.topic());
+            }
             self.0.observed.forget(&owner, &id);
             unanswered.forget(&attempt.key);
             let fence = fence.cast_unsigned();

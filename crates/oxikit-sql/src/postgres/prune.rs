@@ -1,7 +1,5 @@
 //! What need not be kept any longer.
 
-use std::time::Duration;
-
 use oxikit_core::ports::{Pruned, Retention, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Acquire, Row};
@@ -10,18 +8,28 @@ use super::PostgresStore;
 use super::bell::Key;
 use super::database::{failure, within};
 use super::read::{Found, columns};
-use super::text::column;
 use crate::summary::{Facts, Summary, removable};
 
 /// So many sessions are looked for with one query.
 const BATCH: i64 = 100;
 
-const OLD: &str = "
-    SELECT owner, id, version, bytes FROM sessions
-    WHERE written_at < now() - make_interval(secs => $1) ORDER BY written_at LIMIT $2";
+/// Sessions that are too old or too many, and the lease of each.
+const DOOMED: &str = "
+    SELECT s.number, s.owner, s.id, s.version, l.fence, l.beat, l.ttl_ms
+    FROM sessions s
+    LEFT JOIN leases l ON l.owner = s.owner AND l.session = s.id AND l.is_held
+    WHERE s.number > $1
+        AND (s.written_at < now() - make_interval(secs => $2) OR s.written <= $3)
+    ORDER BY s.number LIMIT $4";
 
-const OLDEST: &str = "
-    SELECT owner, id, version, bytes FROM sessions ORDER BY written LIMIT $1";
+/// The last one, in the order of writing, that is too many.
+const TOO_MANY: &str = "SELECT written FROM sessions ORDER BY written DESC LIMIT 1 OFFSET $1";
+
+/// The last one that has no room beside those written after it.
+const TOO_MUCH: &str = "
+    SELECT max(written) FROM (
+        SELECT written, sum(bytes) OVER (ORDER BY written DESC) AS total FROM sessions
+    ) AS sums WHERE total > $1";
 
 const LONG: &str = "
     SELECT number FROM sessions WHERE snapshots > $1 AND number > $2 ORDER BY number LIMIT $3";
@@ -40,15 +48,16 @@ const ROWS: &str = concat!(
 );
 
 impl PostgresStore {
-    /// Removes a session, if it has not changed since it was `seen`.
-    pub(super) async fn drop_session(
-        &self,
-        owner: &str,
-        id: &str,
-        seen: Option<i64>,
-    ) -> Result<bool, StoreError> {
-        let delete = sqlx::query("SELECT * FROM drop_session($1, $2, $3)");
-        let rows = self.0.database.all(delete.bind(owner).bind(id).bind(seen)).await?;
+    /// Removes a session, also one that is in use.
+    pub(super) async fn drop_session(&self, owner: &str, id: &str) -> Result<bool, StoreError> {
+        let delete = sqlx::query("SELECT * FROM drop_session($1, $2, NULL)");
+        let rows = self.0.database.all(delete.bind(owner).bind(id)).await?;
+        self.0.bell.ring(Key::Lease(owner.to_owned(), id.to_owned()).topic());
+        self.tell_of_removal(owner, rows)
+    }
+
+    /// Wakes those who wait for a snapshot of a removed session; says whether it was there.
+    fn tell_of_removal(&self, owner: &str, rows: Vec<PgRow>) -> Result<bool, StoreError> {
         let mut was_there = false;
         for row in rows {
             was_there = row.try_get("was_there").map_err(failure)?;
@@ -63,14 +72,7 @@ impl PostgresStore {
         &self,
         retention: &Retention,
     ) -> Result<Pruned, StoreError> {
-        let mut pruned = Pruned::default();
-        if let Some(age) = retention.max_age {
-            pruned.sessions += self.drop_older(age).await?;
-        }
-        if let Some(bytes) = retention.max_bytes {
-            let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-            pruned.sessions += self.make_room(bytes).await?;
-        }
+        let mut pruned = Pruned { sessions: self.drop_doomed(retention).await?, snapshots: 0 };
         if let Some(keep) = retention.max_snapshots {
             pruned.snapshots += self.shorten(keep).await?;
         }
@@ -78,14 +80,32 @@ impl PostgresStore {
         Ok(pruned)
     }
 
-    /// Removes sessions that have not been written for so long.
-    async fn drop_older(&self, age: Duration) -> Result<u64, StoreError> {
-        let mut dropped = 0;
+    /// Removes sessions that are too old or too many: a session a transaction, so that
+    /// others get their turn between.
+    async fn drop_doomed(&self, retention: &Retention) -> Result<u64, StoreError> {
+        let Retention { max_age, max_sessions, max_bytes, .. } = *retention;
+        let limit =
+            |limit: Option<u64>| limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        let mut last = i64::MIN;
+        let limits =
+            [(TOO_MANY, limit(max_sessions.map(|most| most as u64))), (TOO_MUCH, limit(max_bytes))];
+        for (sql, limit) in limits {
+            let Some(limit) = limit else { continue };
+            let row = self.0.database.optional(sqlx::query(sql).bind(limit)).await?;
+            let written = row.map_or(Ok(None), |row| row.try_get::<Option<i64>, _>(0));
+            last = last.max(written.map_err(failure)?.unwrap_or(i64::MIN));
+        }
+        if max_age.is_none() && last == i64::MIN {
+            return Ok(0);
+        }
+        let age = max_age.map(|age| age.as_secs_f64());
+        let (mut dropped, mut after) = (0, 0_i64);
         loop {
-            let old = sqlx::query(OLD).bind(age.as_secs_f64()).bind(BATCH);
-            let rows = self.0.database.all(old).await?;
+            let doomed = sqlx::query(DOOMED).bind(after).bind(age).bind(last).bind(BATCH);
+            let rows = self.0.database.all(doomed).await?;
             for row in &rows {
-                dropped += u64::from(self.drop_row(row).await?.is_some());
+                after = row.try_get("number").map_err(failure)?;
+                dropped += u64::from(self.drop_row(row).await?);
             }
             if (rows.len() as i64) < BATCH {
                 return Ok(dropped);
@@ -93,38 +113,24 @@ impl PostgresStore {
         }
     }
 
-    /// Removes the sessions written longest ago, until the others have at most so
-    /// many bytes.
-    async fn make_room(&self, bytes: i64) -> Result<u64, StoreError> {
-        let total = sqlx::query("SELECT coalesce(sum(bytes), 0)::bigint FROM sessions");
-        let total = self.0.database.optional(total).await?;
-        let total = total.map_or(Ok(0), |row| row.try_get::<i64, _>(0)).map_err(failure)?;
-        let (mut excess, mut dropped) = (total - bytes, 0);
-        while excess > 0 {
-            let rows = self.0.database.all(sqlx::query(OLDEST).bind(BATCH)).await?;
-            if rows.is_empty() {
-                break;
-            }
-            for row in &rows {
-                if excess <= 0 {
-                    break;
-                }
-                if let Some(bytes) = self.drop_row(row).await? {
-                    excess -= bytes;
-                    dropped += 1;
-                }
-            }
-        }
-        Ok(dropped)
-    }
-
-    /// Removes the session of a row; answers its bytes if it is gone.
-    async fn drop_row(&self, row: &PgRow) -> Result<Option<i64>, StoreError> {
+    /// Removes the session of a row unless it is in use; says whether it is gone.
+    async fn drop_row(&self, row: &PgRow) -> Result<bool, StoreError> {
         let owner: String = row.try_get("owner").map_err(failure)?;
         let id: String = row.try_get("id").map_err(failure)?;
-        let seen = row.try_get("version").map_err(failure)?;
-        let is_gone = self.drop_session(&owner, &id, Some(seen)).await?;
-        Ok(is_gone.then_some(row.try_get("bytes").map_err(failure)?))
+        let seen: i64 = row.try_get("version").map_err(failure)?;
+        let fence: Option<i64> = row.try_get("fence").map_err(failure)?;
+        let expired = match fence {
+            Some(fence) => {
+                let state = (fence, row.try_get("beat").map_err(failure)?);
+                let ttl_ms = row.try_get("ttl_ms").map_err(failure)?;
+                let is_over = self.0.observed.note(&owner, &id, state, ttl_ms);
+                is_over.then_some(fence)
+            }
+            None => None,
+        };
+        let prune = sqlx::query("SELECT * FROM prune_session($1, $2, $3, $4)");
+        let prune = prune.bind(&owner).bind(&id).bind(seen).bind(expired);
+        self.tell_of_removal(&owner, self.0.database.all(prune).await?)
     }
 
     /// Removes snapshots of sessions that have more than `keep`.
@@ -163,13 +169,13 @@ impl PostgresStore {
             within(deadline, drop.execute(&mut *transaction)).await?;
             let update = sqlx::query(
                 "UPDATE sessions SET snapshots = $2, orphans = $3, latest = $4, completed = $5,
-                    created_at = $6
+                    is_active = $6
                  WHERE number = $1",
             );
             let update = update.bind(session).bind(summary.snapshots).bind(summary.orphans);
             let update = update.bind(summary.latest.number);
             let update = update.bind(summary.completed.as_ref().map(|facts| facts.number));
-            let update = update.bind(column(&summary.created_at));
+            let update = update.bind(summary.is_active());
             within(deadline, update.execute(&mut *transaction)).await?;
         }
         within(deadline, transaction.commit()).await?;

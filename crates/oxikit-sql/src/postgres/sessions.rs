@@ -19,6 +19,13 @@ pub(super) const VERSIONS: &str = "
     SELECT wanted.owner, wanted.id, coalesce(revision, 0)
     FROM unnest($1::text[], $2::text[]) AS wanted (owner, id) LEFT JOIN snapshots USING (owner, id)";
 
+/// The fence of each of these leases; 0 if nobody has it.
+pub(super) const FENCES: &str = "
+    SELECT wanted.owner, wanted.session, coalesce(fence, 0)
+    FROM unnest($1::text[], $2::text[]) AS wanted (owner, session)
+    LEFT JOIN leases ON leases.owner = wanted.owner AND leases.session = wanted.session
+        AND is_held";
+
 /// What is longer does not fit into an index.
 const MAX_ID_BYTES: usize = 1024;
 
@@ -84,6 +91,25 @@ impl SessionStore for PostgresStore {
         self.renew_lease(owner, lease).await
     }
 
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let (owner, session) = (owner_text(owner), column(&lease.session).into_owned());
+        let fence = lease.fence.cast_signed();
+        let mut ear = self.0.bell.listen(Key::Lease(owner.clone(), session.clone()));
+        loop {
+            // Nothing is asked as long as nothing is heard: a thousand turns would be a
+            // thousand queries. The look that is taken at all leases finds what was changed
+            // before.
+            self.0.bell.saw(ear.topic, fence);
+            ear.heard().await;
+            let look = sqlx::query(FENCES).bind([&owner]).bind([&session]);
+            let row = self.0.database.optional(look).await?;
+            let current = row.map_or(Ok(0), |row| row.try_get::<i64, _>(2)).map_err(failure)?;
+            if current != fence {
+                return Ok(());
+            }
+        }
+    }
+
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {
         self.release_lease(owner, &lease).await
     }
@@ -106,7 +132,7 @@ impl SessionStore for PostgresStore {
     }
 
     async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError> {
-        self.drop_session(&owner_text(owner), &column(session), None).await
+        self.drop_session(&owner_text(owner), &column(session)).await
     }
 
     async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {

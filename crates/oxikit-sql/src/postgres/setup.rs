@@ -25,9 +25,14 @@ async fn migrate(database: &Database, schema: &str) -> Result<(), StoreError> {
     // A connection of its own, without the limits of the others.
     let options = database.connect_options().options([("statement_timeout", "0")]);
     let mut connection = options.connect().await.map_err(failure)?;
-    let sql = include_str!("schema/1.sql").into_sql_str();
-    let first = Migration::new(1, "tables".into(), MigrationType::Simple, sql, false);
-    let mut migrator = Migrator::with_migrations(vec![first]);
+    let step = |number, name: &'static str, sql: &'static str| {
+        Migration::new(number, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    // A step is never changed once it was released; new ones are added at the end.
+    let mut migrator = Migrator::with_migrations(vec![
+        step(1, "tables", include_str!("schema/1.sql")),
+        step(2, "retention", include_str!("schema/2.sql")),
+    ]);
     // The name was checked: it needs no quotes.
     migrator.create_schemas = vec![schema.to_owned().into()].into();
     migrator.dangerous_set_table_name(format!("{schema}.migrations"));

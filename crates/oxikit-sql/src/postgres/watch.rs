@@ -15,7 +15,7 @@ use super::bell::{Bell, Key};
 use super::database::{DEADLINE, Database, failure, within};
 
 /// So often it looks. An announcement that is lost costs this time.
-const ROUND: Duration = Duration::from_millis(1500);
+const ROUND: Duration = Duration::from_millis(750);
 /// So often streams that ended long ago are removed.
 const SWEEP: Duration = Duration::from_secs(60);
 /// After a lost connection, the pause before the next attempt.
@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 const ANNOUNCED: usize = 400;
 /// So many rows are looked for with one query.
 const LOOKED_FOR: usize = 4096;
+
+/// An owner and an id each.
+type Pairs = Vec<(String, String)>;
 
 /// What the connection is for.
 #[derive(Debug)]
@@ -66,7 +69,9 @@ impl Watch {
             }
             listener = loop {
                 sleep(PAUSE).await;
-                if let Ok(listener) = self.open().await {
+                let opened = self.open().await;
+                self.database.set_away(opened.is_err());
+                if let Ok(listener) = opened {
                     info!("the connection that hears of changes is back");
                     break listener;
                 }
@@ -118,14 +123,12 @@ impl Watch {
     /// Looks at everything that somebody waits for. It asks even if nobody waits:
     /// a connection that has been cut silently is found so.
     async fn look(&self, listener: &mut PgListener) -> Result<(), StoreError> {
-        let (mut streams, mut owners, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut streams, mut snapshots, mut leases) = (Vec::new(), Pairs::new(), Pairs::new());
         for key in self.bell.keys() {
             match key {
                 Key::Stream(id) => streams.push(id),
-                Key::Snapshot(owner, id) => {
-                    owners.push(owner);
-                    snapshots.push(id);
-                }
+                Key::Snapshot(owner, id) => snapshots.push((owner, id)),
+                Key::Lease(owner, session) => leases.push((owner, session)),
             }
         }
         let ask = sqlx::query("SELECT 1");
@@ -138,12 +141,25 @@ impl Watch {
                 self.bell.saw(key.topic(), row.try_get(1).map_err(failure)?);
             }
         }
-        for (owners, ids) in owners.chunks(LOOKED_FOR).zip(snapshots.chunks(LOOKED_FOR)) {
-            let query = sqlx::query(super::sessions::VERSIONS).bind(owners).bind(ids);
+        self.look_at(listener, super::sessions::VERSIONS, snapshots, Key::Snapshot).await?;
+        self.look_at(listener, super::sessions::FENCES, leases, Key::Lease).await
+    }
+
+    /// Looks at rows that are found by two texts; the query answers these and a number.
+    async fn look_at(
+        &self,
+        listener: &mut PgListener,
+        sql: &'static str,
+        pairs: Pairs,
+        key: fn(String, String) -> Key,
+    ) -> Result<(), StoreError> {
+        let (owners, ids): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        for (owners, ids) in owners.chunks(LOOKED_FOR).zip(ids.chunks(LOOKED_FOR)) {
+            let query = sqlx::query(sql).bind(owners).bind(ids);
             let rows = within(Instant::now() + DEADLINE, query.fetch_all(&mut *listener)).await?;
             for row in rows {
                 let (owner, id) = (row.try_get(0), row.try_get(1));
-                let key = Key::Snapshot(owner.map_err(failure)?, id.map_err(failure)?);
+                let key = key(owner.map_err(failure)?, id.map_err(failure)?);
                 self.bell.saw(key.topic(), row.try_get(2).map_err(failure)?);
             }
         }

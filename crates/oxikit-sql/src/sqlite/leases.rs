@@ -1,7 +1,8 @@
 //! The right to write a session.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxikit_core::ports::Term;
@@ -9,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::failure::{Failure, Outcome};
 use super::instance::Instance;
-use super::writer::Txn;
+use super::writer::{Promise, Txn, Writer};
 
 /// From so many on, those that were seen are forgotten; whoever waits for one of
 /// them begins to count again.
@@ -77,6 +78,7 @@ impl Leases {
         )?
         .execute((owner, session, fence, self.instance.id(), ttl))?;
         self.see(owner, session, fence, 0);
+        txn.ring(&bell_of(owner, session));
         Ok(fence)
     }
 
@@ -138,10 +140,47 @@ impl Leases {
     }
 }
 
+/// The id that is rung when another writer gets the lease. No snapshot has one with this
+/// character.
+pub(super) fn bell_of(owner: &str, session: &str) -> String {
+    format!("lease\0{owner}\0{session}")
+}
+
 fn held(connection: &Connection, owner: &str, session: &str) -> Outcome<Option<Held>> {
     let sql = "SELECT fence, beat, holder, ttl_ms FROM leases WHERE owner = ?1 AND session = ?2";
     let mut select = connection.prepare_cached(sql)?;
     Ok(select.query_row((owner, session), |row| Held::read(row, 0)).optional()?)
+}
+
+/// An attempt to take a lease. If its caller leaves before it is answered, the lease is
+/// given back as soon as the writer comes to it: nobody would know of it.
+pub(super) struct Attempted<'a> {
+    writer: &'a Writer,
+    owner: String,
+    session: String,
+    /// 0 until it is taken.
+    pub(super) fence: Arc<AtomicI64>,
+    pub(super) is_answered: bool,
+}
+
+impl<'a> Attempted<'a> {
+    pub(super) fn new(writer: &'a Writer, owner: String, session: &str) -> Self {
+        let (session, fence) = (session.to_owned(), Arc::default());
+        Self { writer, owner, session, fence, is_answered: false }
+    }
+}
+
+impl Drop for Attempted<'_> {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        let (owner, session) = (std::mem::take(&mut self.owner), std::mem::take(&mut self.session));
+        let fence = self.fence.clone();
+        // It comes after the attempt, whose number it reads.
+        let give_back = move |txn: &Txn<'_>| release(txn, &owner, &session, fence.load(Relaxed));
+        self.writer.leave(Promise::UntilPowerCut, give_back);
+    }
 }
 
 /// Fails unless the lease is still the session's.

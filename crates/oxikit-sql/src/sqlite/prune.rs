@@ -2,10 +2,9 @@
 //! others get their turn between.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxikit_core::ports::{Pruned, Retention};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Params};
 
 use super::failure::Outcome;
 use super::leases::Leases;
@@ -28,13 +27,7 @@ pub(super) struct Prune {
 
 impl Prune {
     pub(super) async fn run(&self, retention: &Retention) -> Outcome<Pruned> {
-        let mut pruned = Pruned::default();
-        if let Some(max_age) = retention.max_age {
-            pruned.sessions += self.old(max_age).await?;
-        }
-        if let Some(max_bytes) = retention.max_bytes {
-            pruned.sessions += self.large(max_bytes).await?;
-        }
+        let mut pruned = Pruned { sessions: self.sessions(retention).await?, snapshots: 0 };
         if let Some(keep) = retention.max_snapshots {
             pruned.snapshots += self.long(keep).await?;
         }
@@ -42,45 +35,54 @@ impl Prune {
         Ok(pruned)
     }
 
-    async fn old(&self, max_age: Duration) -> Outcome<u64> {
-        let age = i64::try_from(max_age.as_millis()).unwrap_or(i64::MAX);
-        let limit = now_ms().saturating_sub(age);
-        let sql = "SELECT number, written_at FROM sessions
-             WHERE number > ?1 AND written_at < ?2 ORDER BY number LIMIT ?3";
+    /// Sessions that are too old, or too many: a session a transaction.
+    async fn sessions(&self, retention: &Retention) -> Outcome<u64> {
+        let Some(limits) = self.limits(retention).await? else { return Ok(0) };
+        let sql = "SELECT number, written FROM sessions
+             WHERE number > ?1 AND (written_at < ?2 OR written <= ?3) ORDER BY number LIMIT ?4";
         let (mut removed, mut after) = (0, 0);
         loop {
-            let found = self.find(sql, after, limit).await?;
+            let found = self.find(sql, (after, limits.0, limits.1, BATCH)).await?;
             let Some((last, _)) = found.last() else { return Ok(removed) };
             after = *last;
-            for (number, _) in found {
-                removed += u64::from(self.remove(number, limit).await?);
+            for (number, written) in found {
+                removed += u64::from(self.remove(number, written).await?);
             }
         }
     }
 
-    /// Those written longest ago go until the rest is small enough.
-    async fn large(&self, max_bytes: u64) -> Outcome<u64> {
-        let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
-        let oldest = move |connection: &Connection| {
-            let sql = "SELECT COALESCE(SUM(bytes), 0) FROM sessions";
-            let total: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-            let mut excess = total - max_bytes;
-            let mut oldest = Vec::new();
-            let sql = "SELECT number, bytes, written_at FROM sessions ORDER BY written";
-            let mut select = connection.prepare_cached(sql)?;
-            let mut rows = select.query([])?;
-            while let Some(row) = rows.next()?.filter(|_| excess > 0) {
-                excess -= row.get::<_, i64>(1)?;
-                oldest.push((row.get(0)?, row.get(2)?));
-            }
-            Ok(oldest)
-        };
-        let mut removed = 0;
-        for (number, written_at) in self.readers.run(oldest).await? {
-            // Written since, it is not one of the oldest any more.
-            removed += u64::from(self.remove(number, i64::saturating_add(written_at, 1)).await?);
+    /// What was written before this time may go, and what was written in the order up to
+    /// this number; `None` if everything stays.
+    async fn limits(&self, retention: &Retention) -> Outcome<Option<(i64, i64)>> {
+        let Retention { max_age, max_sessions, max_bytes, .. } = *retention;
+        if max_age.is_none() && max_sessions.is_none() && max_bytes.is_none() {
+            return Ok(None);
         }
-        Ok(removed)
+        let before = max_age.map_or(i64::MIN, |age| {
+            now_ms().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
+        });
+        let find = move |connection: &Connection| {
+            let mut last = i64::MIN;
+            if let Some(most) = max_sessions {
+                let sql = "SELECT written FROM sessions ORDER BY written DESC LIMIT 1 OFFSET ?1";
+                let most = i64::try_from(most).unwrap_or(i64::MAX);
+                let found = connection.prepare_cached(sql)?.query_row([most], |row| row.get(0));
+                last = last.max(found.optional()?.unwrap_or(i64::MIN));
+            }
+            if let Some(most) = max_bytes {
+                let sql = "SELECT MAX(written) FROM (
+                         SELECT written, SUM(bytes) OVER (
+                             ORDER BY written DESC ROWS UNBOUNDED PRECEDING
+                         ) AS total FROM sessions
+                     ) WHERE total > ?1";
+                let most = i64::try_from(most).unwrap_or(i64::MAX);
+                let found: Option<i64> =
+                    connection.prepare_cached(sql)?.query_row([most], |row| row.get(0))?;
+                last = last.max(found.unwrap_or(i64::MIN));
+            }
+            Ok(last)
+        };
+        Ok(Some((before, self.readers.run(find).await?)))
     }
 
     async fn long(&self, keep: usize) -> Outcome<u64> {
@@ -89,7 +91,7 @@ impl Prune {
              WHERE number > ?1 AND snapshots > ?2 ORDER BY number LIMIT ?3";
         let (mut removed, mut after) = (0, 0);
         loop {
-            let found = self.find(sql, after, limit).await?;
+            let found = self.find(sql, (after, limit, BATCH)).await?;
             let Some((last, _)) = found.last() else { return Ok(removed) };
             after = *last;
             for (number, _) in found {
@@ -99,24 +101,28 @@ impl Prune {
         }
     }
 
-    async fn find(&self, sql: &'static str, after: i64, limit: i64) -> Outcome<Vec<(i64, i64)>> {
+    async fn find(
+        &self,
+        sql: &'static str,
+        values: impl Params + Send + 'static,
+    ) -> Outcome<Vec<(i64, i64)>> {
         let find = move |connection: &Connection| {
             let mut select = connection.prepare_cached(sql)?;
-            let found =
-                select.query_map((after, limit, BATCH), |row| Ok((row.get(0)?, row.get(1)?)));
+            let found = select.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)));
             Ok(found?.collect::<Result<_, _>>()?)
         };
         self.readers.run(find).await
     }
 
     /// Removes the session if it was not written since, and nobody is at work on it.
-    async fn remove(&self, number: i64, before: i64) -> Outcome<bool> {
+    async fn remove(&self, number: i64, written: i64) -> Outcome<bool> {
         let leases = self.leases.clone();
         let remove = move |txn: &Txn<'_>| {
-            let sql = "SELECT owner, session FROM sessions WHERE number = ?1 AND written_at < ?2";
+            let sql = "SELECT owner, session FROM sessions WHERE number = ?1 AND written = ?2
+                 AND NOT EXISTS (SELECT 1 FROM snapshots WHERE session = ?1 AND work IS NOT NULL)";
             let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
             let found: Option<(String, String)> =
-                txn.sql(sql)?.query_row((number, before), read).optional()?;
+                txn.sql(sql)?.query_row((number, written), read).optional()?;
             match found {
                 Some((owner, session)) if leases.is_free(txn, &owner, &session)? => {
                     sweep::delete(txn, &owner, &session)

@@ -2,6 +2,7 @@
 //! to the writer.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use async_trait::async_trait;
 use oxikit_core::ports::{
@@ -12,6 +13,7 @@ use oxikit_wire::SessionSnapshot;
 use rusqlite::Connection;
 
 use super::failure::{Failure, Outcome};
+use super::leases::Attempted;
 use super::prune::Prune;
 use super::readers::at_once;
 use super::rows::Found;
@@ -253,9 +255,16 @@ impl SessionStore for SqliteStore {
 
     async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
         check_id(session)?;
+        let mut attempt = Attempted::new(self.writer(), owner_text(owner), session);
         let (owner, of, leases) = (owner_text(owner), session.to_owned(), self.0.leases.clone());
-        let take = move |txn: &Txn<'_>| leases.take(txn, &owner, &of, term);
+        let taken = attempt.fence.clone();
+        let take = move |txn: &Txn<'_>| {
+            let fence = leases.take(txn, &owner, &of, term)?;
+            taken.store(fence, Relaxed);
+            Ok(fence)
+        };
         let fence = self.writer().run(Promise::UntilPowerCut, take).await;
+        attempt.is_answered = !matches!(fence, Err(Failure::Silent));
         let fence = fence.map_err(|failure| failure.about(session))?.unsigned_abs();
         Ok(Lease { session: session.to_owned(), fence, ttl: term.ttl })
     }
@@ -266,6 +275,22 @@ impl SessionStore for SqliteStore {
         let renew = move |txn: &Txn<'_>| leases.renew(txn, &owner, &session, fence);
         let renewed = self.writer().run(Promise::UntilPowerCut, renew).await;
         renewed.map_err(|failure| failure.about(&lease.session))
+    }
+
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let (owner, fence) = (owner_text(owner), fence(lease));
+        let listener = self.bells().listen(&leases::bell_of(&owner, &lease.session));
+        loop {
+            let heard = listener.heard();
+            let (owner, session) = (owner.clone(), lease.session.clone());
+            let check =
+                move |connection: &Connection| leases::check(connection, &owner, &session, fence);
+            match self.readers().run(check).await {
+                Err(Failure::Fenced) => return Ok(()),
+                checked => checked.map_err(|failure| failure.about(&lease.session))?,
+            }
+            heard.await;
+        }
     }
 
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {

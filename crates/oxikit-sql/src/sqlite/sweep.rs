@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::failure::Outcome;
 use super::session_row::SessionRow;
 use super::writer::Txn;
-use super::{rows, segments};
+use super::{leases, rows, segments};
 
 /// Removes the messages and documents that no snapshot of the session leads to, and
 /// answers how many bytes are left.
@@ -98,6 +98,7 @@ impl Used {
 /// Removes the session of this owner with all that belongs to it, and its lease.
 pub(super) fn delete(txn: &Txn<'_>, owner: &str, session: &str) -> Outcome<bool> {
     txn.sql("DELETE FROM leases WHERE owner = ?1 AND session = ?2")?.execute((owner, session))?;
+    txn.ring(&leases::bell_of(owner, session));
     let Some(row) = SessionRow::find(txn.connection(), owner, session)? else { return Ok(false) };
     let number = row.number;
     for snapshot in rows::facts(txn.connection(), number)? {

@@ -85,7 +85,7 @@ impl Writer {
         N: FnOnce(&T) + Send + 'static,
     {
         let (answer, result) = oneshot::channel();
-        let task = Task { promise, work, then, result: None, answer };
+        let task = Task { promise, work, then, result: None, answer, is_awaited: true };
         let answered = async {
             self.queue.send(Box::new(task)).await.map_err(|_| Failure::Silent)?;
             result.await.unwrap_or(Err(Failure::Silent))
@@ -99,7 +99,8 @@ impl Writer {
         F: FnMut(&Txn<'_>) -> Outcome<()> + Send + 'static,
     {
         let (answer, _) = oneshot::channel();
-        let task = Task { promise, work, then: |_: &()| (), result: None, answer };
+        let then = |_: &()| ();
+        let task = Task { promise, work, then, result: None, answer, is_awaited: false };
         self.queue.try_send(Box::new(task)).is_ok()
     }
 }
@@ -160,6 +161,8 @@ impl Txn<'_> {
 /// A piece of work, whatever its answer is.
 trait Job: Send {
     fn promise(&self) -> Promise;
+    /// Whether the caller has been told that it failed, or is gone.
+    fn is_abandoned(&self) -> bool;
     /// Says whether it succeeded.
     fn execute(&mut self, txn: &Txn<'_>) -> bool;
     /// Tells the caller; with a failure if nothing was kept.
@@ -172,6 +175,7 @@ struct Task<T, F, N> {
     then: N,
     result: Option<Outcome<T>>,
     answer: oneshot::Sender<Outcome<T>>,
+    is_awaited: bool,
 }
 
 impl<T, F, N> Job for Task<T, F, N>
@@ -182,6 +186,10 @@ where
 {
     fn promise(&self) -> Promise {
         self.promise
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.is_awaited && self.answer.is_closed()
     }
 
     fn execute(&mut self, txn: &Txn<'_>) -> bool {
@@ -243,6 +251,11 @@ impl Thread {
     fn settle(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         if self.options.acknowledge_before_commit {
             return self.settle_too_early(jobs);
+        }
+        // While the file was locked, their callers have given up.
+        jobs.retain(|job| !job.is_abandoned());
+        if jobs.is_empty() {
+            return;
         }
         match self.transact(&mut jobs) {
             Ok(rings) => {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod model;
 #[cfg(feature = "sqlite")]
 mod odd_files;
 #[cfg(feature = "sqlite")]

@@ -4,7 +4,6 @@ mod child;
 mod contract;
 mod faults;
 mod growth;
-mod model;
 mod processes;
 
 use std::path::PathBuf;

@@ -27,8 +27,14 @@ pub enum WhileBusy {
 /// A writer that does not renew its lease for so long has lost it.
 const TTL: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
+/// A turn that takes longer listens whether another process takes its session over.
+const LISTENS_AFTER: Duration = Duration::from_millis(200);
+/// The pause before it listens again when the store did not answer.
+const LISTENS_AGAIN: Duration = Duration::from_secs(1);
 /// It takes a moment until a server knows that a client has left, and has stopped.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long a lease is tried to be given back while the store is away.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(600);
 /// How often a waiting message looks whether another process has ended.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -182,9 +188,11 @@ impl Writer {
     /// Keeps the lease; ends only when it is lost, and says so.
     pub(super) async fn keep(&self) -> Status {
         let Some(lease) = &self.lease else { return std::future::pending().await };
+        let mut lost = std::pin::pin!(self.lost(lease));
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => return taken_over(&self.key.1),
+                () = &mut lost => return taken_over(&self.key.1),
                 () = sleep(RENEWAL) => {}
             }
             // A store that does not answer may answer later; the lease is checked
@@ -192,6 +200,14 @@ impl Writer {
             if let Err(StoreError::Fenced(_)) = self.store.renew(self.owner(), lease).await {
                 return taken_over(&self.key.1);
             }
+        }
+    }
+
+    /// Waits until another process has taken the lease.
+    async fn lost(&self, lease: &Lease) {
+        sleep(LISTENS_AFTER).await;
+        while self.store.lease_lost(self.owner(), lease).await.is_err() {
+            sleep(LISTENS_AGAIN).await;
         }
     }
 
@@ -237,17 +253,28 @@ impl Writer {
         Ok(saved.is_some())
     }
 
-    /// Lets others have the session, if the last write has not done so.
+    /// Lets others have the session, if the last write has not done so. The caller does
+    /// not wait for a store that is away.
     pub(super) async fn give_back(&mut self) {
         if let Some(lease) = self.lease.take() {
-            release(&*self.store, &self.key.0, lease).await;
+            let given = tokio::spawn(release(self.store.clone(), self.key.0.clone(), lease));
+            _ = tokio::time::timeout(GRACE, given).await;
         }
     }
 }
 
-async fn release(store: &dyn SessionStore, owner: &Owner, lease: Lease) {
-    if let Err(error) = store.release(owner, lease).await {
-        tracing::warn!(%error, "a session stays leased until its lease runs out");
+/// Gives the lease back, also if the store is away for a while: until then nobody else can
+/// have the session, as this process lives.
+async fn release(store: Arc<dyn SessionStore>, owner: Owner, lease: Lease) {
+    let until = Instant::now() + RELEASE_PATIENCE;
+    let mut pause = Duration::from_millis(50);
+    while let Err(error) = store.release(&owner, lease.clone()).await {
+        if Instant::now() > until {
+            tracing::error!(%error, session = lease.session, "the lease stays until it runs out");
+            return;
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(1));
     }
 }
 
@@ -260,7 +287,7 @@ impl Drop for Writer {
             // Those in line go on when the session is free.
             let place_in_line = self.place_in_line.take();
             runtime.spawn(async move {
-                release(&*store, &owner, lease).await;
+                release(store, owner, lease).await;
                 drop(place_in_line);
             });
         }

@@ -59,6 +59,12 @@ impl Files {
         })
     }
 
+    /// Whether the lease with this number is not the session's any more.
+    pub(super) fn is_lost(&self, place: &Place, fence: u64) -> Result<bool, StoreError> {
+        let record = self.record(place)?;
+        Ok(record.is_none_or(|record| check_fence(place, &record, fence).is_err()))
+    }
+
     // What follows is for whoever has the lock.
 
     pub(super) fn lease(&self, place: &Place, term: Term) -> Result<Lease, StoreError> {
@@ -67,6 +73,11 @@ impl Files {
         let is_free = self.is_free(&place.folder.name, &place.session, &record);
         if !is_free && !term.by_force {
             return Err(StoreError::Conflict(place.session.clone()));
+        }
+        if record.lease.is_some() {
+            // Its holder may have died between a snapshot and the note of it. The next turn
+            // must go on from that snapshot, or it becomes a branch when it is found.
+            record = self.adopt(place)?;
         }
         record.fence += 1;
         let ttl_millis = u64::try_from(term.ttl.as_millis()).unwrap_or(u64::MAX);

@@ -1,5 +1,6 @@
 //! What need not be kept.
 
+use std::cmp::Reverse;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use oxikit_core::ports::{Retention, StoreError};
@@ -19,31 +20,50 @@ pub(super) struct Removed {
     pub(super) snapshots: Vec<String>,
 }
 
-/// A session that may have to go.
+/// A session that nobody is at work on.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) place: Place,
     pub(super) written: u64,
-    pub(super) bytes: u64,
+    /// Whether it is too old, or has no room beside those written later.
+    pub(super) is_to_go: bool,
 }
 
 impl Files {
-    /// All sessions of all owners that nobody is writing, those written longest ago
-    /// first; and the bytes of all sessions.
-    pub(super) fn candidates(&self) -> Result<(Vec<Candidate>, u64), StoreError> {
-        let (mut candidates, mut total) = (Vec::new(), 0);
+    /// All sessions of all owners that nobody is at work on, those written longest ago
+    /// first.
+    pub(super) fn candidates(&self, retention: &Retention) -> Result<Vec<Candidate>, StoreError> {
+        let Retention { max_sessions, max_bytes, .. } = *retention;
+        let mut sessions = Vec::new();
         for (folder, _) in self.folders()? {
             for (session, record) in self.sessions(&folder)?.iter() {
-                let bytes = record.rows.iter().map(|row| row.stamp.length).sum();
-                total += bytes;
                 let Ok(place) = folder.session(session) else { continue };
-                if self.is_free(&folder.name, session, record) {
-                    candidates.push(Candidate { place, written: record.written, bytes });
-                }
+                let bytes = record.rows.iter().map(|row| row.stamp.length).sum::<u64>();
+                let has_snapshots = !record.rows.is_empty();
+                let is_in_use = self.is_in_use(&place, record);
+                sessions.push((record.written, bytes, has_snapshots, is_in_use, place));
             }
         }
-        candidates.sort_by_key(|candidate| candidate.written);
-        Ok((candidates, total))
+        sessions.sort_by_key(|(written, ..)| Reverse(*written));
+        let (mut candidates, mut number, mut total) = (Vec::new(), 0, 0);
+        for (written, bytes, has_snapshots, is_in_use, place) in sessions {
+            number += usize::from(has_snapshots);
+            total += bytes;
+            let is_to_go = is_too_old(written, retention)
+                || max_sessions.is_some_and(|max| number > max)
+                || max_bytes.is_some_and(|max| total > max);
+            if !is_in_use {
+                candidates.push(Candidate { place, written, is_to_go });
+            }
+        }
+        candidates.reverse();
+        Ok(candidates)
+    }
+
+    /// Whether somebody has the lease, or work is not finished.
+    fn is_in_use(&self, place: &Place, record: &Record) -> bool {
+        !self.is_free(&place.folder.name, &place.session, record)
+            || record.rows.iter().any(|row| row.work.is_some())
     }
 
     // What follows is for whoever has the lock.
@@ -71,7 +91,7 @@ impl Files {
         max_snapshots: Option<usize>,
     ) -> Result<Removed, StoreError> {
         let mut record = self.adopt(place)?;
-        if record.written != written || !self.is_free(&place.folder.name, &place.session, &record) {
+        if record.written != written || self.is_in_use(place, &record) {
             return Ok(Removed::default());
         }
         if is_to_go || record.rows.is_empty() {
@@ -91,7 +111,7 @@ impl Files {
 }
 
 /// Whether a session that was written then is too old.
-pub(super) fn is_too_old(written: u64, retention: &Retention) -> bool {
+fn is_too_old(written: u64, retention: &Retention) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let age = now.saturating_sub(Duration::from_nanos(written));
     retention.max_age.is_some_and(|max| age > max)

@@ -88,3 +88,18 @@ async fn the_contract_is_kept() {
 async fn the_contract_about_sizes_is_kept() {
     check_contract(true).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_are_pruned_in_the_background() {
+    for is_restarted in [false, true] {
+        let directory = TempDir::new().unwrap();
+        let open = async |retention| {
+            let store = open(&directory).with_retention(retention).unwrap();
+            Arc::new(store) as Arc<dyn SessionStore>
+        };
+        match is_restarted {
+            false => contract::retention_in_background(open).await,
+            true => contract::retention_after_restart(open).await,
+        }
+    }
+}

@@ -4,7 +4,7 @@ mod content;
 mod leases;
 mod limits;
 mod lists;
-mod retention;
+pub(super) mod retention;
 mod rows;
 mod sharing;
 mod work;
@@ -36,6 +36,7 @@ pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
     leases::a_fence_is_checked_inside_of_the_write,
     leases::a_lease_may_be_given_back_with_the_write,
     leases::a_deletion_fences_the_writer,
+    leases::a_lost_lease_is_heard,
     content::ids_are_any_text_but_blank,
     content::absent_null_and_empty_are_told_apart,
     content::numbers_text_and_order_of_keys_are_kept,
@@ -58,6 +59,9 @@ pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
     retention::old_sessions_go,
     retention::old_snapshots_go_and_every_branch_stays_whole,
     retention::the_oldest_sessions_make_room,
+    retention::the_sessions_written_last_stay,
+    retention::what_is_worked_on_stays,
+    retention::a_fork_outlives_the_session_it_came_from,
 ];
 
 type Store = Arc<dyn SessionStore>;

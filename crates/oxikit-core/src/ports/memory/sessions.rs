@@ -11,7 +11,7 @@ mod session;
 mod tables;
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 
@@ -19,8 +19,9 @@ use self::bells::Bells;
 use self::tables::Tables;
 use super::lock;
 use crate::ports::{
-    Lease, Owner, Pruned, Retention, SessionPage, SessionQuery, SessionStore, SessionSummary,
-    SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term, Update,
+    Lease, Owner, Pruned, Pruner, Retention, SessionPage, SessionQuery, SessionStore,
+    SessionSummary, SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term,
+    Update,
 };
 
 /// Limits of [`MemorySessions`].
@@ -32,11 +33,23 @@ pub struct MemorySessionOptions {
     pub max_bytes: usize,
     /// From so many leases on, those that have run out are forgotten.
     pub max_leases: usize,
+    /// What is removed in the background; everything is kept where nothing is said.
+    pub retention: Retention,
 }
 
 impl Default for MemorySessionOptions {
     fn default() -> Self {
-        Self { max_bytes: 1024 * 1024 * 1024, max_leases: 10_000 }
+        let retention = Retention::default();
+        Self { max_bytes: 1024 * 1024 * 1024, max_leases: 10_000, retention }
+    }
+}
+
+impl MemorySessionOptions {
+    /// Removes in the background what need not be kept.
+    #[must_use]
+    pub fn with_retention(mut self, retention: Retention) -> Self {
+        self.retention = retention;
+        self
     }
 }
 
@@ -46,14 +59,27 @@ impl Default for MemorySessionOptions {
 /// allow. The bytes are counted as JSON; in memory they take more.
 #[derive(Default)]
 pub struct MemorySessions {
-    tables: Mutex<Tables>,
-    bells: Bells,
+    tables: Arc<Mutex<Tables>>,
+    bells: Arc<Bells>,
+    _pruner: Option<Pruner>,
 }
 
 impl MemorySessions {
     /// A store with these limits.
     pub fn new(options: MemorySessionOptions) -> Self {
-        Self { tables: Mutex::new(Tables::new(options)), bells: Bells::default() }
+        let retention = options.retention;
+        let tables = Arc::new(Mutex::new(Tables::new(options)));
+        let bells = Arc::<Bells>::default();
+        let (weak, rung) = (Arc::downgrade(&tables), bells.clone());
+        let store = move || {
+            let store = Self { tables: weak.upgrade()?, bells: rung.clone(), _pruner: None };
+            Some(Arc::new(store) as Arc<dyn SessionStore>)
+        };
+        let pruner = Pruner::start(retention, store).unwrap_or_else(|error| {
+            tracing::error!(%error, "sessions in memory are not pruned: no thread");
+            None
+        });
+        Self { tables, bells, _pruner: pruner }
     }
 }
 
@@ -111,11 +137,25 @@ impl SessionStore for MemorySessions {
     }
 
     async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
-        lock(&self.tables).lease(owner, session, term)
+        let lease = lock(&self.tables).lease(owner, session, term);
+        if lease.is_ok() {
+            self.bells.ring(owner, session);
+        }
+        lease
     }
 
     async fn renew(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
         lock(&self.tables).renew(owner, lease)
+    }
+
+    async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        loop {
+            let rung = self.bells.hear(owner, &lease.session);
+            if lock(&self.tables).check_fence(owner, &lease.session, lease).is_err() {
+                return Ok(());
+            }
+            rung.await;
+        }
     }
 
     async fn release(&self, owner: &Owner, lease: Lease) -> Result<(), StoreError> {
@@ -146,6 +186,7 @@ impl SessionStore for MemorySessions {
         for snapshot in removed.iter().flatten() {
             self.bells.ring(owner, snapshot);
         }
+        self.bells.ring(owner, session);
         Ok(removed.is_some())
     }
 

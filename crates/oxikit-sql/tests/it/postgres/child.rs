@@ -68,6 +68,7 @@ async fn play() {
         "hold" => hold(&store).await,
         "freeze" => freeze(&store).await,
         "write" => write(&store).await,
+        "take over" => take_over(&store).await,
         name => eight_writers(&store, name).await,
     }
 }
@@ -118,6 +119,15 @@ async fn write(store: &PostgresStore) {
         turn(store, &id).await.unwrap();
         say(&id);
     }
+}
+
+/// Takes the lease that the parent has, and stays: the announcement is sent after the
+/// answer.
+async fn take_over(store: &PostgresStore) {
+    let term = Term { by_force: true, ..LONG };
+    store.lease(&Owner::nobody(), "session", term).await.unwrap();
+    say("taken");
+    std::future::pending().await
 }
 
 async fn eight_writers(store: &PostgresStore, name: &str) {

@@ -136,8 +136,30 @@ async fn changes_of_another_store_are_heard_at_once() {
         delays.push(heard.saturating_duration_since(written));
     }
     delays.sort();
-    // The bell, not the look that is taken every 1.5 s.
+    // The bell, not the look that is taken every 750 ms.
     assert!(delays[2] < Duration::from_millis(500), "{delays:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
+    let Some(url) = url() else { return };
+    let (schema, owner) = (schema(), Owner::nobody());
+    let store = store_in(&url, &schema).await;
+    let lease = store.lease(&owner, "session", LONG).await.unwrap();
+    let taken = async {
+        let mut player = Player::start("take over", &url, &schema);
+        let play = move || (player.hear().expect("it has taken the lease"), player);
+        let (_, player) = tokio::task::spawn_blocking(play).await.unwrap();
+        (Instant::now(), player)
+    };
+    let heard = async {
+        store.lease_lost(&owner, &lease).await.unwrap();
+        Instant::now()
+    };
+    let ((taken, _player), heard) = futures_util::future::join(taken, heard).await;
+    let delay = heard.saturating_duration_since(taken);
+    println!("heard after {delay:?}");
+    assert!(delay < Duration::from_secs(1), "{delay:?}");
 }
 
 /// As if the writer had been killed between its commit and the bell.

@@ -71,6 +71,7 @@ async fn play() {
         "freeze" => freeze(&store).await,
         "write" | "write-too-early" => write(&store).await,
         "change" => change(&store).await,
+        "take over" => take_over(&store).await,
         _ => eight_writers(&store, &role).await,
     }
 }
@@ -121,6 +122,13 @@ async fn write(store: &SqliteStore) {
 async fn change(store: &SqliteStore) {
     put(store, "session", "waited-for", &after(None, "hello")).await.unwrap();
     say("written");
+}
+
+/// Takes the lease that the parent has.
+async fn take_over(store: &SqliteStore) {
+    let term = Term { ttl: Duration::from_secs(60), by_force: true };
+    let lease = store.lease(&Owner::nobody(), "session", term).await.unwrap();
+    say(&lease.fence.to_string());
 }
 
 /// Eight writers of one session.

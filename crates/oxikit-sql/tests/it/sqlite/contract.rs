@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use oxikit_core::ports::contract::{self, SESSION_STORE, STREAM_STORE};
-use oxikit_sql::SqliteStore;
+use oxikit_sql::{SqliteOptions, SqliteStore};
 
-use super::{folder, open};
+use super::{file, folder, open};
+use crate::model::two_handles_are_like_memory;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_keep_every_promise_alone() {
@@ -32,4 +33,36 @@ async fn all_promises_hold_on_one_thread() {
     let store = Arc::new(open(&folder));
     contract::session_store(store.clone()).await;
     contract::stream_store(store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_are_pruned_in_the_background() {
+    for is_restarted in [false, true] {
+        let folder = folder();
+        let open = async |retention| {
+            let options = SqliteOptions::default().with_retention(retention);
+            SqliteStore::open_with(file(&folder), options).unwrap().sessions()
+        };
+        match is_restarted {
+            false => contract::retention_in_background(open).await,
+            true => contract::retention_after_restart(open).await,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_handles_of_one_file_are_like_memory() {
+    // Each file is in a folder of its own, which goes at the end.
+    let folders = std::cell::RefCell::new(Vec::new());
+    let open = async || {
+        let folder = folder();
+        let mut small = SqliteOptions::default();
+        // So small that one of the handles forgets nearly everything.
+        small.cache_bytes = 20_000;
+        let one = SqliteStore::open(file(&folder)).unwrap().sessions();
+        let other = SqliteStore::open_with(file(&folder), small).unwrap().sessions();
+        folders.borrow_mut().push(folder);
+        [one, other]
+    };
+    two_handles_are_like_memory(12, open).await;
 }

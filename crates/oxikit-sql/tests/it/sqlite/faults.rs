@@ -10,7 +10,7 @@ use oxikit_wire::StatusCode;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::{after, file, folder, open, options, put, said, turn};
+use super::{LONG, after, file, folder, open, options, put, said, turn};
 
 fn change(folder: &TempDir, sql: &str) {
     let changed = Connection::open(file(folder)).unwrap().execute(sql, []).unwrap();
@@ -57,6 +57,29 @@ async fn a_file_that_stays_locked_is_answered_in_time() {
     assert_eq!(store.latest(&Owner::nobody(), "session").await.unwrap(), None, "reading goes on");
     other.execute_batch("COMMIT").unwrap();
     put(&store, "session", "s1", &after(None, "hello")).await.unwrap();
+}
+
+/// Its caller was told that the store is away, so nobody would give the lease back.
+#[tokio::test]
+async fn a_lease_that_could_not_be_answered_is_nobodys() {
+    let folder = folder();
+    let patient = options(|options| options.patience = Duration::from_millis(500));
+    let store = SqliteStore::open_with(file(&folder), patient).unwrap();
+    let other = Connection::open(file(&folder)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let owner = Owner::nobody();
+    // The later ones are still in line when their callers give up.
+    let sessions: Vec<_> = (0..8).map(|number| format!("session {number}")).collect();
+    let leases = sessions.iter().map(|session| store.lease(&owner, session, LONG));
+    for lease in futures_util::future::join_all(leases).await {
+        assert!(matches!(lease, Err(StoreError::Unavailable(_))), "{lease:?}");
+    }
+    other.execute_batch("COMMIT").unwrap();
+    // What was in line is done before this.
+    put(&store, "another", "s1", &after(None, "hello")).await.unwrap();
+    for session in &sessions {
+        store.lease(&owner, session, LONG).await.unwrap();
+    }
 }
 
 #[tokio::test]

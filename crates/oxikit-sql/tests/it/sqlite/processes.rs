@@ -93,6 +93,28 @@ async fn a_change_of_another_process_is_heard_in_time() {
     assert!(delay < Duration::from_secs(2), "{delay:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
+    let folder = folder();
+    let (store, owner) = (open(&folder), Owner::nobody());
+    let term = Term::of(Duration::from_secs(60));
+    let lease = store.lease(&owner, "session", term).await.unwrap();
+    let taken = async {
+        let file = file(&folder);
+        let play = move || Player::start("take over", &file).hear();
+        tokio::task::spawn_blocking(play).await.unwrap().expect("it has taken the lease");
+        Instant::now()
+    };
+    let heard = async {
+        store.lease_lost(&owner, &lease).await.unwrap();
+        Instant::now()
+    };
+    let (taken, heard) = futures_util::future::join(taken, heard).await;
+    let delay = heard.saturating_duration_since(taken);
+    println!("heard after {delay:?}");
+    assert!(delay < Duration::from_secs(1), "{delay:?}");
+}
+
 /// What a killed writer had acknowledged and what is missing of it.
 async fn missing_after_kill(role: &str) -> (usize, Vec<String>) {
     let folder = folder();

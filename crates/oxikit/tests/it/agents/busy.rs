@@ -19,7 +19,11 @@ struct Slow {
 
 impl Slow {
     fn new(policy: WhileBusy) -> Self {
-        let (begun, go, store) = (Arc::new(Notify::new()), Arc::new(Notify::new()), store());
+        Self::with_store(policy, store())
+    }
+
+    fn with_store(policy: WhileBusy, store: Arc<MemorySessions>) -> Self {
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let ai = Oxikit::builder().build();
         let (announce, wait) = (begun.clone(), go.clone());
         let turn = move |turn: Turn| {
@@ -124,6 +128,21 @@ async fn it_may_take_the_session_over() {
     slow.go.notify_one();
     second.await.unwrap().unwrap();
     assert_eq!(slow.texts().await, ["second", "second"], "nothing of the first is kept");
+}
+
+/// Another application knows of the turn by the store only, as another process does.
+#[tokio::test]
+async fn another_application_may_take_the_session_over_within_a_second() {
+    let one = Slow::new(WhileBusy::Interrupt);
+    let other = Slow::with_store(WhileBusy::Interrupt, one.store.clone());
+    let first = one.say("first");
+    one.begun.notified().await;
+    let second = other.say("second");
+    let stopped = tokio::time::timeout(Duration::from_secs(1), first).await;
+    assert_eq!(stopped.unwrap().unwrap().unwrap_err().code(), StatusCode::Aborted);
+    other.go.notify_one();
+    second.await.unwrap().unwrap();
+    assert_eq!(one.texts().await, ["second", "second"], "nothing of the first is kept");
 }
 
 #[tokio::test]

@@ -93,3 +93,23 @@ async fn a_failed_write_leaves_the_row_as_it_is() {
     assert_eq!(store.get(&nobody, "a").await.unwrap(), before);
     assert_eq!(put(&store, "s", &snapshot("a", None, 9)).await.unwrap(), Some(2));
 }
+
+/// As if the process had been killed between a snapshot and the note of it.
+#[tokio::test]
+async fn a_turn_goes_on_from_a_snapshot_that_a_dead_process_did_not_note() {
+    let directory = TempDir::new().unwrap();
+    let (dead, owner) = (open(&directory), Owner::nobody());
+    let term = Term::of(Duration::from_secs(600));
+    dead.lease(&owner, "s", term).await.unwrap();
+    put(&dead, "s", &snapshot("a", None, 1)).await.unwrap();
+    let file = |id: &str| directory.path().join("global").join(format!("{id}.json"));
+    let written = fs::read_to_string(file("a")).unwrap();
+    let mut next: serde_json::Value = serde_json::from_str(&written).unwrap();
+    next["snapshotId"] = "b".into();
+    next["parentId"] = "a".into();
+    fs::write(file("b"), next.to_string()).unwrap();
+    drop(dead);
+    let store = open(&directory);
+    store.lease(&owner, "s", term).await.unwrap();
+    assert_eq!(latest(&store, "s").await.as_deref(), Some("b"));
+}

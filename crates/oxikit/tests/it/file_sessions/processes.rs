@@ -60,6 +60,11 @@ async fn the_other_process() {
             println!("held");
             std::future::pending::<()>().await;
         }
+        "take over" => {
+            let by_force = Term { by_force: true, ..LONG };
+            store.lease(&Owner::nobody(), "s", by_force).await.unwrap();
+            println!("taken");
+        }
         "later" => {
             tokio::time::sleep(Duration::from_millis(300)).await;
             put(&store, "s", &snapshot("a", None, 1)).await.unwrap();
@@ -182,4 +187,21 @@ async fn writes_of_another_process_are_heard() {
     tokio::time::timeout(Duration::from_secs(20), changed).await.expect("it is heard").unwrap();
     let found = store.get(&nobody, "a").await.unwrap();
     assert_eq!(found.map(|found| found.revision), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
+    let directory = TempDir::new().unwrap();
+    let (store, nobody) = (open(&directory), Owner::nobody());
+    let lease = store.lease(&nobody, "s", LONG).await.unwrap();
+    let path = directory.path().to_owned();
+    let taken = tokio::task::spawn_blocking(move || {
+        Process::start("take over", &path).wait_for("taken");
+        Instant::now()
+    });
+    store.lease_lost(&nobody, &lease).await.unwrap();
+    let heard = Instant::now();
+    let delay = heard.saturating_duration_since(taken.await.unwrap());
+    println!("heard after {delay:?}");
+    assert!(delay < Duration::from_secs(1), "{delay:?}");
 }

@@ -143,3 +143,26 @@ pub(super) async fn a_deletion_fences_the_writer(store: Store) {
     assert!(next.fence > lease.fence, "numbers grow on after a deletion");
     check_fenced("so that the former stays fenced", holder.put(&store, &late).await);
 }
+
+pub(super) async fn a_lost_lease_is_heard(store: Store) {
+    let here = place("contract-lost");
+    let lease = kept("lease", here.take(&store, LONG).await);
+    let lost = store.lease_lost(&here.owner, &lease);
+    let early = tokio::time::timeout(Duration::from_millis(50), lost).await;
+    assert!(early.is_err(), "a lease that is held is not lost");
+    kept("renew", store.renew(&here.owner, &lease).await);
+    let take = async {
+        tokio::task::yield_now().await;
+        kept("force", here.take(&store, FORCE).await)
+    };
+    let (lost, other) = join(store.lease_lost(&here.owner, &lease), take).await;
+    kept("another writer has it", lost);
+    kept("it stays lost", store.lease_lost(&here.owner, &lease).await);
+    here.clone().holding(other.clone()).save(&store, &snapshot("lost-1", None, 1)).await;
+    let delete = async {
+        tokio::task::yield_now().await;
+        kept("delete", store.delete(&here.owner, &here.session).await)
+    };
+    let (lost, _) = join(store.lease_lost(&here.owner, &other), delete).await;
+    kept("a session that is deleted has no writer", lost);
+}

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use oxikit_wire::SnapshotStatus;
 
-use super::{Store, kept, place, said, snapshot, turn};
-use crate::ports::{Pruned, Retention};
+use super::{LONG, Place, Store, kept, place, said, snapshot, turn};
+use crate::ports::{Pruned, Retention, SnapshotWrite};
 
 pub(super) async fn old_sessions_go(store: Store) {
     let age = Duration::from_millis(400);
@@ -105,4 +105,140 @@ pub(super) async fn the_oldest_sessions_make_room(store: Store) {
     }
     let again = kept("prune", store.prune(&retention).await);
     assert_eq!(again, Pruned::default(), "no more goes than must");
+}
+
+pub(super) async fn the_sessions_written_last_stay(store: Store) {
+    let places = ["contract-few-1", "contract-few-2", "contract-few-3"].map(place);
+    for (n, here) in places.iter().enumerate() {
+        here.save(&store, &snapshot(&format!("few-{n}"), None, 1)).await;
+    }
+    // The first one is written again, so that the second is the oldest.
+    places[0].save(&store, &snapshot("few-3", Some("few-0"), 2)).await;
+    let retention = Retention { max_sessions: Some(2), ..Retention::default() };
+    let pruned = kept("prune", store.prune(&retention).await);
+    assert!(pruned.sessions >= 1, "it is told: {pruned:?}");
+    assert_eq!(places[1].latest(&store).await, None, "the oldest is gone");
+    assert_eq!(places[0].latest(&store).await.as_deref(), Some("few-3"), "the last write counts");
+    assert_eq!(places[2].latest(&store).await.as_deref(), Some("few-2"));
+    let again = kept("prune", store.prune(&retention).await);
+    assert_eq!(again, Pruned::default(), "no more goes than must");
+}
+
+pub(super) async fn what_is_worked_on_stays(store: Store) {
+    let [leased, unfinished] = in_use(&store, "use").await;
+    let idle = place("contract-use-idle");
+    let zero = Retention::default();
+    for retention in [
+        Retention { max_age: Some(Duration::ZERO), ..zero },
+        Retention { max_sessions: Some(0), ..zero },
+        Retention { max_bytes: Some(0), ..zero },
+    ] {
+        idle.save(&store, &snapshot("idle", None, 1)).await;
+        // An age of nothing is over after a moment.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        kept("prune", store.prune(&retention).await);
+        assert_eq!(idle.latest(&store).await, None, "{retention:?}");
+        for here in [&leased, &unfinished] {
+            let row = snapshot(&format!("{}-row", here.session), None, 1);
+            here.check(&store, &row, &format!("what is in use stays: {retention:?}")).await;
+        }
+    }
+    finish(&store, &leased, &unfinished).await;
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    kept("prune", store.prune(&Retention { max_age: Some(Duration::ZERO), ..zero }).await);
+    assert_eq!(leased.latest(&store).await, None, "once it is given back, it may go");
+    assert_eq!(unfinished.latest(&store).await, None, "once it is finished, it may go");
+}
+
+pub(super) async fn a_fork_outlives_the_session_it_came_from(store: Store) {
+    let (origin, fork) = (place("contract-origin"), place("contract-fork"));
+    let messages: Vec<_> = (0..6).map(|n| said(format!("message {n}"))).collect();
+    for n in 1..=3_u32 {
+        let parent = (n > 1).then(|| format!("origin-{}", n - 1));
+        let row = turn(&format!("origin-{n}"), parent.as_deref(), n, &messages[..2 * n as usize]);
+        origin.save(&store, &row).await;
+    }
+    let forked = turn("fork-1", None, 4, &messages[..4]);
+    fork.save(&store, &forked).await;
+    let more = turn("fork-2", Some("fork-1"), 5, &messages);
+    fork.save(&store, &more).await;
+    let retention = Retention { max_sessions: Some(1), ..Retention::default() };
+    kept("prune", store.prune(&retention).await);
+    assert_eq!(origin.latest(&store).await, None, "the older one is gone");
+    fork.check(&store, &forked, "the fork is whole").await;
+    fork.check(&store, &more, "the fork is whole").await;
+}
+
+/// A session with a lease, and one with work that is not finished.
+async fn in_use(store: &Store, name: &str) -> [Place; 2] {
+    let leased = place(&format!("contract-{name}-leased"));
+    let unfinished = place(&format!("contract-{name}-unfinished"));
+    let lease = kept("lease", leased.take(store, LONG).await);
+    let leased = leased.holding(lease);
+    leased.save(store, &snapshot(&format!("{}-row", leased.session), None, 1)).await;
+    let row = snapshot(&format!("{}-row", unfinished.session), None, 1);
+    let write = SnapshotWrite { work: Some("{}"), ..unfinished.write(&row.snapshot_id) };
+    kept("save", store.save(write, &|_| Ok(Some(row.clone()))).await);
+    [leased, unfinished]
+}
+
+/// Ends what [`in_use`] began.
+async fn finish(store: &Store, leased: &Place, unfinished: &Place) {
+    let lease = leased.lease.clone().expect("it is leased");
+    kept("release", store.release(&leased.owner, lease).await);
+    unfinished.save(store, &snapshot(&format!("{}-row", unfinished.session), None, 1)).await;
+}
+
+/// See [`retention_in_background`](super::super::retention_in_background).
+pub(in super::super) async fn in_background(open: impl AsyncFn(Retention) -> Store) {
+    let retention = Retention {
+        max_age: Some(Duration::from_millis(300)),
+        interval: Some(Duration::from_millis(20)),
+        ..Retention::default()
+    };
+    let store = open(retention).await;
+    // Older than the idle one, so that they would have gone before it.
+    let [leased, unfinished] = in_use(&store, "background").await;
+    let idle = place("contract-background-idle");
+    idle.save(&store, &snapshot("background-idle", None, 1)).await;
+    gone(&store, &idle).await;
+    for here in [&leased, &unfinished] {
+        assert!(here.latest(&store).await.is_some(), "{} is in use and stays", here.session);
+    }
+    finish(&store, &leased, &unfinished).await;
+    gone(&store, &leased).await;
+    gone(&store, &unfinished).await;
+}
+
+/// See [`retention_after_restart`](super::super::retention_after_restart).
+pub(in super::super) async fn after_restart(open: impl AsyncFn(Retention) -> Store) {
+    let rows = ["restart-1", "restart-2"].map(|id| snapshot(id, None, 1));
+    let places = ["contract-restart-1", "contract-restart-2"].map(place);
+    let store = open(Retention::default()).await;
+    for (here, row) in places.iter().zip(&rows) {
+        here.save(&store, row).await;
+    }
+    drop(store);
+    let interval = Some(Duration::from_millis(20));
+    let retention = Retention { max_sessions: Some(1), interval, ..Retention::default() };
+    let store = open(retention).await;
+    gone(&store, &places[0]).await;
+    places[1].check(&store, &rows[1], "the newest one stays").await;
+    // Another process that shares the store and is closed changes nothing.
+    let other = open(retention).await;
+    drop(store);
+    places[0].save(&other, &rows[0]).await;
+    gone(&other, &places[1]).await;
+    places[0].check(&other, &rows[0], "the newest one stays").await;
+}
+
+/// Waits until the session is removed in the background.
+async fn gone(store: &Store, here: &Place) {
+    let wait = async {
+        while here.latest(store).await.is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(60), wait).await;
+    assert!(waited.is_ok(), "session {} is not removed in the background", here.session);
 }

@@ -2,6 +2,7 @@
 
 mod leases;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -222,26 +223,30 @@ impl Tables {
         (pruned, gone)
     }
 
-    /// The sessions that are too old, or too much.
+    /// The sessions that are too old, or too many, and that nobody is at work on.
     fn doomed(&self, retention: &Retention) -> Vec<(Owner, Arc<str>)> {
-        if retention.max_age.is_none() && retention.max_bytes.is_none() {
+        let Retention { max_age, max_sessions, max_bytes, .. } = *retention;
+        if max_age.is_none() && max_sessions.is_none() && max_bytes.is_none() {
             return Vec::new();
         }
         let mut sessions: Vec<_> = (self.owners.iter())
-            .flat_map(|(owner, space)| space.sessions.values().map(move |session| (owner, session)))
+            .flat_map(|(owner, space)| {
+                space.sessions.values().map(move |session| (owner, space, session))
+            })
             .collect();
-        sessions.sort_by_key(|(_, session)| session.written);
-        let most = retention.max_bytes.and_then(|most| usize::try_from(most).ok());
-        let mut left = self.bytes;
-        // The oldest come first: as soon as one may stay, all may.
-        let is_doomed = |(_, session): &(&Owner, &Session)| {
-            let is_old = retention.max_age.is_some_and(|age| session.written_at.elapsed() >= age);
-            let is_doomed = is_old || most.is_some_and(|most| left > most);
-            left -= if is_doomed { session.bytes() } else { 0 };
-            is_doomed
-        };
-        let doomed = sessions.into_iter().take_while(is_doomed);
-        doomed.map(|(owner, session)| (owner.clone(), session.id.clone())).collect()
+        sessions.sort_by_key(|(_, _, session)| Reverse(session.written));
+        let (now, mut bytes) = (Instant::now(), 0);
+        let mut doomed = Vec::new();
+        for (place, (owner, space, session)) in sessions.into_iter().enumerate() {
+            bytes += session.bytes() as u64;
+            let is_doomed = max_age.is_some_and(|age| session.written_at.elapsed() >= age)
+                || max_sessions.is_some_and(|most| place >= most)
+                || max_bytes.is_some_and(|most| bytes > most);
+            if is_doomed && !space.is_in_use(session, now) {
+                doomed.push((owner.clone(), session.id.clone()));
+            }
+        }
+        doomed
     }
 
     pub(super) fn stalled(&self, agent: &str, limit: usize) -> Vec<StalledWork> {
@@ -268,6 +273,12 @@ impl Tables {
 impl Space {
     fn is_empty(&self) -> bool {
         self.sessions.is_empty() && self.leases.is_empty()
+    }
+
+    /// Whether somebody has the session's lease, or work of it is not finished.
+    fn is_in_use(&self, session: &Session, now: Instant) -> bool {
+        self.leases.get(&session.id).is_some_and(|held| !held.is_free(now))
+            || (!self.work.is_empty() && session.ids().any(|id| self.work.contains_key(id)))
     }
 }
 

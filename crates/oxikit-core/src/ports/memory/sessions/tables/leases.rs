@@ -19,7 +19,7 @@ impl Held {
 }
 
 impl Tables {
-    pub(super) fn check_fence(
+    pub(in super::super) fn check_fence(
         &self,
         owner: &Owner,
         session: &str,

@@ -1,4 +1,4 @@
-//! Random work on two handles of one file against the store in memory.
+//! Random work on two handles of one store against the store in memory.
 
 use std::sync::Arc;
 
@@ -6,14 +6,10 @@ use oxikit_core::ports::memory::MemorySessions;
 use oxikit_core::ports::{
     Owner, Retention, SessionQuery, SessionStore, SnapshotWrite, StoreError, StoredSnapshot,
 };
-use oxikit_sql::SqliteOptions;
-use oxikit_sql::SqliteStore;
 use oxikit_wire::{
     AgentFinishReason, Artifact, Message, SessionSnapshot, SessionState, SnapshotStatus,
 };
 use serde_json::{Value, json};
-
-use super::{file, folder};
 
 const SEED: &str = "OXIKIT_SQL_SEED";
 /// Here a snapshot keeps fewer messages than its segment took over from the parent, and
@@ -28,25 +24,23 @@ struct World {
     second: u32,
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_handles_of_one_file_are_like_memory() {
+/// The two that `open` opens share their sessions, which are none at first. Of the usual
+/// seeds, so many are tried.
+#[expect(clippy::print_stdout, reason = "the seed is for whoever runs the tests")]
+pub(crate) async fn two_handles_are_like_memory(
+    usual: u64,
+    open: impl AsyncFn() -> [Arc<dyn SessionStore>; 2],
+) {
     let seeds: Vec<u64> = match std::env::var(SEED).as_deref() {
         Ok("clock") => (0..100).map(|_| fastrand::u64(..)).collect(),
         Ok(seed) => vec![seed.parse().unwrap()],
         // The same in every run, so that a red one is about the change it tests.
-        Err(_) => (1..12).chain([SWEPT]).collect(),
+        Err(_) => (1..usual).chain([SWEPT]).collect(),
     };
     for seed in seeds {
         println!("{SEED}={seed}");
-        let folder = folder();
-        let mut small = SqliteOptions::default();
-        // So small that one of the handles forgets nearly everything.
-        small.cache_bytes = 20_000;
-        let stores: Vec<Arc<dyn SessionStore>> = vec![
-            Arc::new(MemorySessions::default()),
-            Arc::new(SqliteStore::open(file(&folder)).unwrap()),
-            Arc::new(SqliteStore::open_with(file(&folder), small).unwrap()),
-        ];
+        let [one, other] = open().await;
+        let stores = vec![Arc::new(MemorySessions::default()), one, other];
         let mut world = World { random: fastrand::Rng::with_seed(seed), stores, second: 0 };
         for _ in 0..120 {
             world.step().await;
@@ -90,8 +84,8 @@ impl World {
         let write = SnapshotWrite { work, ..write };
         let update = |_: Option<&SessionSnapshot>| Ok(Some(snapshot.clone()));
         let memory = self.stores[0].save(write, &update).await;
-        let sqlite = self.stores[handle].save(write, &update).await;
-        assert_eq!(shown(sqlite), shown(memory));
+        let stored = self.stores[handle].save(write, &update).await;
+        assert_eq!(shown(stored), shown(memory));
     }
 
     fn snapshot(&mut self, before: Option<&StoredSnapshot>, parent: String) -> SessionSnapshot {
