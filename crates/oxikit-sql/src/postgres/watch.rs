@@ -50,6 +50,8 @@ impl Watch {
         // A pool for each: one that hangs must not be in the way of the next.
         let pool = PgPoolOptions::new()
             .max_connections(1)
+            // The pauses between attempts to connect are a fifth of it at most.
+            .acquire_timeout(DEADLINE)
             .max_lifetime(None)
             .idle_timeout(None)
             .connect_lazy_with(self.database.connect_options());
