@@ -49,6 +49,10 @@ impl SessionStore for NoSessions {
         Err(away())
     }
 
+    async fn lease_lost(&self, _: &Owner, _: &Lease) -> Result<(), StoreError> {
+        Err(away())
+    }
+
     async fn release(&self, _: &Owner, _: Lease) -> Result<(), StoreError> {
         Err(away())
     }
