@@ -141,6 +141,9 @@ impl Schema {
     /// How many steps the file has taken. A file that is not one of this store is
     /// refused: it has another mark, or no mark and tables of others.
     pub(super) fn version(&self, connection: &Connection) -> Result<u32, OpenError> {
+        // All is read of one state of the file: another process may be making its tables.
+        let is_alone = connection.is_autocommit();
+        let _reading = is_alone.then(|| connection.unchecked_transaction()).transpose()?;
         let version = pragma(connection, "user_version")?;
         if !self.has_mark(connection)? {
             let tables = table_names(connection)?;
