@@ -85,9 +85,9 @@ const ROWS: &[Row] = &[
     },
     Row {
         cases: &["agent-custom-fail"],
-        at: "/result/result/error/message",
-        ours: Ours::Are(r#""Internal error""#),
-        why: "the output of an agent is for its clients, who read public errors only",
+        at: "/result/result/error/details",
+        ours: Ours::More,
+        why: "under the tools a failed turn names its trace, with its causes",
     },
     // What is read.
     Row {
