@@ -3,6 +3,7 @@
 mod disk;
 mod files;
 mod index;
+mod journal;
 mod layout;
 mod leases;
 mod locks;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{self, Stamp, Writer, failure};
 use super::index::{self, Indexes, Sessions, session_of};
+use super::journal::Journal;
 use super::layout::{Folder, OURS, Place};
 use super::leases::Sights;
 use super::locks::{Holder, Locks, number_of};
@@ -218,9 +219,10 @@ impl Files {
     /// What is noted of the session. A damaged note counts as none, but the numbers
     /// of its leases must not be used again: so many there cannot have been.
     pub(super) fn record(&self, place: &Place) -> Result<Option<Record>, StoreError> {
-        Ok(index::read_json::<Record>(&place.record()).map(|record| {
+        Ok(Journal::read(&place.record()).map(|journal| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            record.unwrap_or_else(|()| Record { fence: now.as_secs(), ..Record::default() })
+            let lost = |()| Record { fence: now.as_secs(), ..Record::default() };
+            journal.map_or_else(lost, |journal| journal.record)
         }))
     }
 
@@ -232,9 +234,12 @@ impl Files {
     }
 
     pub(super) fn write_record(&self, place: &Place, record: &Record) -> Result<(), StoreError> {
-        let bytes = serde_json::to_vec(record).map_err(io::Error::from);
-        let written = bytes.and_then(|bytes| self.writer.replace(&place.record(), &bytes));
-        written.map(drop).map_err(|error| failure(&place.session, error))
+        let path = place.record();
+        let former = Journal::read(&path).and_then(Result::ok);
+        let written = Journal::write(former, &path, record, &self.writer);
+        let mark = |is_added| if is_added { disk::touch(&place.folder.mark()) } else { Ok(()) };
+        let marked = written.and_then(mark);
+        marked.map_err(|error| failure(&place.session, error))
     }
 
     /// Removes the record; leases to come have greater numbers all the same.

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use oxikit_wire::SessionSnapshot;
 
 use super::disk::{self, Stamp};
+use super::journal::Journal;
 use super::layout::{Folder, id_of};
 use super::locks::{self, Holder};
 use super::record::{Outline, Record};
@@ -51,9 +52,9 @@ impl Indexes {
 
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// When the folder and that of the records were written, if nothing can have
-    /// happened since unseen.
-    settled: Option<[u64; 2]>,
+    /// When the folder, that of the records and a record were written, if nothing can
+    /// have happened since unseen.
+    settled: Option<[u64; 3]>,
     files: HashMap<String, Entry>,
     records: HashMap<String, (Stamp, Option<Record>)>,
     sessions: Arc<Sessions>,
@@ -88,8 +89,11 @@ impl Index {
     }
 
     fn refresh(&mut self, folder: &Folder, holder: &Holder) -> io::Result<()> {
-        let written =
-            [disk::folder_written(&folder.path)?, disk::folder_written(&folder.records())?];
+        let written = [
+            disk::folder_written(&folder.path)?,
+            disk::folder_written(&folder.records())?,
+            disk::stamp(&folder.mark())?.map_or(0, |mark| mark.modified),
+        ];
         if self.settled == Some(written) {
             return Ok(());
         }
@@ -109,8 +113,8 @@ impl Index {
         each_file(&folder.records(), holder, |id, path, stamp| {
             let known = former.remove_entry(id).filter(|(_, (of, _))| *of == stamp);
             let (id, record) = known.unwrap_or_else(|| {
-                let record = read_json(path).and_then(Result::ok);
-                (id.to_owned(), (stamp, record))
+                let journal = Journal::read(path).and_then(Result::ok);
+                (id.to_owned(), (stamp, journal.map(|journal| journal.record)))
             });
             self.records.insert(id, record);
         })

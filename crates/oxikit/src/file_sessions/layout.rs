@@ -54,6 +54,12 @@ impl Folder {
         self.path.join(OURS)
     }
 
+    /// When it was written, a record has changed: a line that is added to a file
+    /// leaves no trace in its folder.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.records().join("changed")
+    }
+
     /// The folder itself and those inside of it.
     pub(super) fn all(&self) -> [PathBuf; 3] {
         [self.path.clone(), self.path.join(POINTERS), self.records()]

@@ -11,7 +11,7 @@ use super::disk::Stamp;
 /// What the official layout has no room for, one file a session. Where it is
 /// missing, it is made from the snapshots; then the agent and the notes are not
 /// known.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,6 +30,7 @@ pub(super) struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) lease: Option<Held>,
     /// In the order of their first writing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) rows: Vec<Row>,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Held {
 }
 
 /// What is known of a snapshot without reading it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Row {
     pub(super) id: String,
@@ -60,7 +61,7 @@ pub(super) struct Row {
 }
 
 /// A snapshot without its content.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +106,18 @@ impl Outline {
 }
 
 impl Record {
+    pub(super) fn without_rows(&self) -> Self {
+        Self {
+            agent: self.agent.clone(),
+            metadata: self.metadata.clone(),
+            written: self.written,
+            pointer: self.pointer.clone(),
+            fence: self.fence,
+            lease: self.lease.clone(),
+            rows: Vec::new(),
+        }
+    }
+
     pub(super) fn row(&self, id: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.id == id)
     }
