@@ -253,7 +253,8 @@ pub(super) fn unfinished_by(file: &str) -> Option<&str> {
     name.split_once('-').map(|(holder, _)| holder)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+/// Writes a file that is not there yet. Its name is not durable by that.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     let mut file = file_options().create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()?;

@@ -5,18 +5,21 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::disk::{self, FNV, Writer, fnv};
+use super::disk::{self, FNV, Stamp, Writer, fnv};
 use super::record::Record;
 
 /// A log is written anew when it tells so many times what the record has, and
 /// [`MAX_MORE`] besides: rarely enough that a write costs little on average.
 const MAX_TIMES: usize = 4;
 const MAX_MORE: usize = 1024;
+/// So many logs are remembered.
+const MAX_JOURNALS: usize = 64;
 /// Hexadecimal digits of a checksum.
 const SUM_DIGITS: usize = 16;
 
@@ -41,11 +44,54 @@ pub(super) struct Journal {
     told: Option<usize>,
 }
 
+/// Logs that were read or written last, so that they need not be read again.
+#[derive(Debug, Default)]
+pub(super) struct Journals(Mutex<HashMap<PathBuf, (Stamp, Journal)>>);
+
+impl Journals {
+    /// Reads the log; `None` if there is none. An error has been reported.
+    pub(super) fn read(&self, path: &Path) -> Option<Result<Journal, ()>> {
+        if let Ok(Some(stamp)) = disk::stamp(path)
+            && let Some((_, journal)) = self.lock().get(path).filter(|(of, _)| *of == stamp)
+        {
+            return Some(Ok(journal.clone()));
+        }
+        let read = Journal::read(path)?;
+        Some(read.map(|(journal, stamp)| {
+            self.remember(path, stamp, journal.clone());
+            journal
+        }))
+    }
+
+    /// Writes the record, durable when it is answered; says whether a line was added,
+    /// which leaves no trace in the folder. Only for whoever has the lock of its session.
+    pub(super) fn write(&self, path: &Path, record: &Record, writer: &Writer) -> io::Result<bool> {
+        let former = self.read(path).and_then(Result::ok);
+        let (journal, is_added) = Journal::write(former, path, record, writer)?;
+        if let Some(stamp) = disk::stamp(path)? {
+            self.remember(path, stamp, journal);
+        }
+        Ok(is_added)
+    }
+
+    fn remember(&self, path: &Path, stamp: Stamp, journal: Journal) {
+        let mut known = self.lock();
+        if known.len() >= MAX_JOURNALS && !known.contains_key(path) {
+            known.clear();
+        }
+        known.insert(path.to_owned(), (stamp, journal));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, (Stamp, Journal)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Journal {
     /// Reads the log; `None` if there is none. An error has been reported.
-    pub(super) fn read(path: &Path) -> Option<Result<Self, ()>> {
+    pub(super) fn read(path: &Path) -> Option<Result<(Self, Stamp), ()>> {
         let read = disk::read(path).and_then(|found| {
-            let journal = found.map(|found| Self::parse(&found.bytes));
+            let journal = found.map(|found| Ok((Self::parse(&found.bytes)?, found.stamp)));
             journal.transpose()
         });
         read.map_err(|error| tracing::warn!(file = %path.display(), %error, "file is damaged"))
@@ -81,20 +127,27 @@ impl Journal {
         Ok(Self { told: Some(told), ..journal })
     }
 
-    /// Writes the record, durable when it is answered; says whether a line was added,
-    /// which leaves no trace in the folder. Only for whoever has the lock of its session.
-    pub(super) fn write(
+    /// Adds a line, or writes the log anew; says which.
+    fn write(
         former: Option<Self>,
         path: &Path,
         record: &Record,
         writer: &Writer,
-    ) -> io::Result<bool> {
+    ) -> io::Result<(Self, bool)> {
         let change = former.as_ref().and_then(|former| former.change(record));
-        let Some((former, change)) = former.zip(change) else {
-            let whole = Line { set: record.clone(), gone: Vec::new() };
-            return writer.replace(path, &text(&whole)?).map(|_| false);
+        let (former, change) = match former.zip(change) {
+            Some((former, change)) => (Some(former), change),
+            None => (None, Line { set: record.clone(), gone: Vec::new() }),
         };
-        disk::append(path, former.end, &text(&change)?).map(|()| true)
+        let text = text(&change)?;
+        match &former {
+            Some(former) => disk::append(path, former.end, &text)?,
+            None => drop(writer.replace(path, &text)?),
+        }
+        let (end, told) = former.as_ref().map_or((0, None), |former| (former.end, former.told));
+        let told = Some(told.unwrap_or_default() + 1 + change.set.rows.len());
+        let end = end + text.len() as u64;
+        Ok((Self { record: record.clone(), end, told }, former.is_some()))
     }
 
     /// The line that makes this record of it; `None` if the log has to be written anew.

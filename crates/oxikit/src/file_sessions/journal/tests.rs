@@ -8,7 +8,7 @@ use crate::file_sessions::record::{Outline, Row};
 
 fn row(id: u8, revision: u64) -> Row {
     let metadata = std::fs::metadata(".").unwrap();
-    let outline = Outline::of(&SessionSnapshot::default());
+    let outline = Outline::of(&SessionSnapshot::default(), None);
     Row::new(id.to_string(), revision, Stamp::of(&metadata), outline)
 }
 
@@ -29,8 +29,11 @@ fn history(steps: &[(u8, bool)]) -> Vec<Record> {
 }
 
 fn write(path: &Path, record: &Record, writer: &Writer) {
-    let former = Journal::read(path).map(Result::unwrap);
-    Journal::write(former, path, record, writer).unwrap();
+    Journals::default().write(path, record, writer).unwrap();
+}
+
+fn read(path: &Path) -> Record {
+    Journal::read(path).unwrap().unwrap().0.record
 }
 
 proptest! {
@@ -46,9 +49,11 @@ proptest! {
         let (path, writer) = (folder.path().join("log"), Writer::new("test".to_owned()));
         let history = history(&steps);
         let mut ends = Vec::new();
+        let journals = Journals::default();
         for record in &history {
-            write(&path, record, &writer);
-            prop_assert_eq!(&Journal::read(&path).unwrap().unwrap().record, record);
+            journals.write(&path, record, &writer).unwrap();
+            prop_assert_eq!(&journals.read(&path).unwrap().unwrap().record, record);
+            prop_assert_eq!(&read(&path), record);
             ends.push(std::fs::metadata(&path).unwrap().len());
         }
         let whole = std::fs::read(&path).unwrap();
@@ -62,11 +67,11 @@ proptest! {
             prop_assert!(found.is_err());
             return Ok(());
         };
-        prop_assert_eq!(&found.unwrap().record, &history[last]);
+        prop_assert_eq!(&found.unwrap().0.record, &history[last]);
         let mut next = history[last].clone();
         next.rows.push(row(9, 1));
         write(&path, &next, &writer);
-        prop_assert_eq!(Journal::read(&path).unwrap().unwrap().record, next);
+        prop_assert_eq!(read(&path), next);
     }
 }
 
@@ -83,11 +88,11 @@ fn a_line_that_was_changed_ends_the_log_and_no_lease_is_given_twice() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[usize::try_from(ends[0]).unwrap() + 20] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
-    let found = Journal::read(&path).unwrap().unwrap();
+    let (found, _) = Journal::read(&path).unwrap().unwrap();
     assert_eq!(found.record.rows, history[0].rows);
     assert!(found.record.fence > 1_000_000, "{}", found.record.fence);
     write(&path, &history[2], &writer);
-    assert_eq!(Journal::read(&path).unwrap().unwrap().record, history[2]);
+    assert_eq!(read(&path), history[2]);
 }
 
 /// Renewals of a lease change no row: their lines lose their use.
@@ -108,7 +113,7 @@ fn a_log_that_tells_too_much_is_written_anew() {
     record.fence = 2;
     write(&path, &record, &writer);
     assert_eq!(lines(), 1);
-    assert_eq!(Journal::read(&path).unwrap().unwrap().record, record);
+    assert_eq!(read(&path), record);
 }
 
 #[test]
@@ -117,9 +122,9 @@ fn a_record_that_was_written_as_a_whole_is_read_and_becomes_a_log() {
     let (path, writer) = (folder.path().join("log"), Writer::new("test".to_owned()));
     let mut record = history(&[(1, true)]).remove(0);
     std::fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
-    assert_eq!(Journal::read(&path).unwrap().unwrap().record, record);
+    assert_eq!(read(&path), record);
     record.fence = 7;
     write(&path, &record, &writer);
     assert!(std::fs::read(&path).unwrap().ends_with(b"\n"));
-    assert_eq!(Journal::read(&path).unwrap().unwrap().record, record);
+    assert_eq!(read(&path), record);
 }

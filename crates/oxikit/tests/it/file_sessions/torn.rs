@@ -1,0 +1,124 @@
+//! Files that end anywhere, as a power cut may leave them.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use oxikit::wire::{SessionSnapshot, SessionState};
+use oxikit::{FileSessions, Message};
+use oxikit_core::ports::{Owner, SessionStore, StoreError};
+use tempfile::TempDir;
+
+use super::{files_in, open, put, snapshot};
+
+const TURNS: usize = 4;
+
+/// A turn of a session: as many messages as its number.
+fn turn(session: &str, n: usize) -> SessionSnapshot {
+    let message = |place| Arc::new(Message::user(format!("{session}: message {place}")));
+    let messages = Some((0..n).map(message).collect());
+    let custom = Some(Arc::new(serde_json::json!({ "turn": n })));
+    let state = SessionState { messages, custom, ..SessionState::default() };
+    let parent = (n > 1).then(|| format!("{session}-{}", n - 1));
+    let id = format!("{session}-{n}");
+    SessionSnapshot { state: Some(state), ..snapshot(&id, parent.as_deref(), n as u32) }
+}
+
+/// A snapshot as it is found.
+fn stored(session: &str, n: usize) -> SessionSnapshot {
+    let mut turn = turn(session, n);
+    turn.session_id = Some(session.to_owned());
+    turn.state.as_mut().unwrap().session_id = Some(session.to_owned());
+    turn
+}
+
+fn copy(from: &Path, to: &Path) {
+    for file in files_in(from) {
+        let target = to.join(&file);
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(from.join(&file), target).unwrap();
+    }
+}
+
+/// Everything that is found is as it was written; what is not found is named. The
+/// session goes on, and the other one is not touched.
+async fn check(store: &FileSessions, cut: &str) {
+    let owner = Owner::nobody();
+    for n in 1..=TURNS {
+        let other = store.get(&owner, &format!("other-{n}")).await.unwrap().unwrap();
+        assert_eq!(other.snapshot, stored("other", n), "{cut}");
+        match store.get(&owner, &format!("s-{n}")).await {
+            Ok(Some(found)) => assert_eq!(found.snapshot, stored("s", n), "{cut}"),
+            Ok(None) | Err(StoreError::Damaged(..)) => {}
+            Err(error) => panic!("{cut}: {error}"),
+        }
+    }
+    let latest = store.latest(&owner, "s").await.unwrap();
+    let latest = latest.map(|latest| latest.snapshot);
+    let whole = latest
+        .as_ref()
+        .map_or(0, |latest| latest.state.as_ref().unwrap().messages.as_ref().unwrap().len());
+    assert!(latest.is_none_or(|latest| latest == stored("s", whole)), "{cut}");
+    // The next turn goes on from the last that is whole.
+    let mut next = turn("s", whole + 1);
+    next.snapshot_id = "next".to_owned();
+    next.created_at = "2027-01-01T00:00:00.000Z".to_owned();
+    put(store, "s", &next).await.unwrap();
+    let found = store.latest(&owner, "s").await.unwrap().unwrap().snapshot;
+    assert_eq!(found.state.unwrap().messages, next.state.unwrap().messages, "{cut}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_cut_anywhere_is_told_and_nothing_is_mixed() {
+    let original = TempDir::new().unwrap();
+    let store = open(&original);
+    for n in 1..=TURNS {
+        put(&store, "s", &turn("s", n)).await.unwrap();
+        put(&store, "other", &turn("other", n)).await.unwrap();
+    }
+    drop(store);
+    let files: Vec<_> = files_in(original.path())
+        .into_iter()
+        .filter(|file| file.starts_with("global") && !file.to_str().unwrap().contains("other"))
+        .collect();
+    assert!(files.len() > 2 * TURNS, "{files:?}");
+    for file in files {
+        let length = fs::metadata(original.path().join(&file)).unwrap().len();
+        // All bytes would take long; these are in every line, and at its ends.
+        let places = (0..=length).filter(|place| place % 37 == 0 || length - place < 3);
+        for place in places {
+            let directory = TempDir::new().unwrap();
+            copy(original.path(), directory.path());
+            let path = directory.path().join(&file);
+            fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(place).unwrap();
+            check(&open(&directory), &format!("{} at {place}", file.display())).await;
+        }
+    }
+}
+
+/// What a process wrote that was killed before it answered is not seen, and what is
+/// written next is not put behind it.
+#[tokio::test]
+async fn what_was_added_and_never_answered_is_not_seen() {
+    let directory = TempDir::new().unwrap();
+    let store = open(&directory);
+    put(&store, "s", &turn("s", 1)).await.unwrap();
+    put(&store, "s", &turn("s", 2)).await.unwrap();
+    for file in files_in(&directory.path().join("global/.oxikit")) {
+        if file.to_str().unwrap() == "changed" {
+            continue;
+        }
+        let path = directory.path().join("global/.oxikit").join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.extend_from_slice(b"{\"role\":\"user\",\"content\":[{\"te");
+        fs::write(path, bytes).unwrap();
+    }
+    put(&store, "s", &turn("s", 3)).await.unwrap();
+    for store in [store, open(&directory)] {
+        for n in 1..=3 {
+            let found = store.get(&Owner::nobody(), &format!("s-{n}")).await.unwrap().unwrap();
+            assert_eq!((found.snapshot, found.revision), (stored("s", n), 1));
+        }
+        assert_eq!(store.tree(&Owner::nobody(), "s").await.unwrap().len(), 3);
+    }
+}
