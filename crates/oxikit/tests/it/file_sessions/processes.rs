@@ -1,7 +1,7 @@
 //! Several processes on one directory. This test binary runs itself again, with
 //! one test and a role in the environment.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -69,14 +69,14 @@ async fn the_other_process() {
             tokio::time::sleep(Duration::from_millis(300)).await;
             put(&store, "s", &snapshot("a", None, 1)).await.unwrap();
         }
-        "talker" => talk(&store).await,
+        "talker" => talk(&store, |id| println!("answered {id}")).await,
         role => panic!("there is no role `{role}`"),
     }
 }
 
 /// Goes on with the session for ever, a message a turn, and tells each turn when it is
 /// answered.
-async fn talk(store: &FileSessions) {
+async fn talk(store: &FileSessions, tell: impl Fn(&str)) {
     let latest = store.latest(&Owner::nobody(), "s").await.unwrap();
     let mut row = latest.map(|latest| latest.snapshot).unwrap_or_default();
     loop {
@@ -87,7 +87,7 @@ async fn talk(store: &FileSessions) {
         let state = SessionState { messages: Some(messages), ..SessionState::default() };
         row = SessionSnapshot { state: Some(state), ..snapshot(&id, parent.as_deref(), 1) };
         put(store, "s", &row).await.unwrap();
-        writeln!(std::io::stdout(), "answered {id}").unwrap();
+        tell(&id);
     }
 }
 
