@@ -41,8 +41,8 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Everything that is found is as it was written; what is not found is named. The
-/// session goes on, and the other one is not touched.
-async fn check(store: &FileSessions, cut: &str) {
+/// other session is not touched.
+async fn check_turns(store: &FileSessions, cut: &str) {
     let owner = Owner::nobody();
     for n in 1..=TURNS {
         let other = store.get(&owner, &format!("other-{n}")).await.unwrap().unwrap();
@@ -53,16 +53,21 @@ async fn check(store: &FileSessions, cut: &str) {
             Err(error) => panic!("{cut}: {error}"),
         }
     }
-    let latest = store.latest(&owner, "s").await.unwrap();
-    let latest = latest.map(|latest| latest.snapshot);
-    let whole = latest
-        .as_ref()
-        .map_or(0, |latest| latest.state.as_ref().unwrap().messages.as_ref().unwrap().len());
-    assert!(latest.is_none_or(|latest| latest == stored("s", whole)), "{cut}");
-    // The next turn goes on from the last that is whole.
-    let mut next = turn("s", whole + 1);
+}
+
+/// The session goes on from the last turn that is whole, with other messages than
+/// before: they must not get into turns that are damaged.
+async fn go_on(store: &FileSessions, cut: &str) {
+    let owner = Owner::nobody();
+    let latest = store.latest(&owner, "s").await.unwrap().map(|latest| latest.snapshot);
+    let n = latest.as_ref().map_or(0, |latest| latest.snapshot_id[2..].parse().unwrap());
+    assert!(latest.is_none_or(|latest| latest == stored("s", n)), "{cut}");
+    let mut next = turn("s", n + 1);
     next.snapshot_id = "next".to_owned();
     next.created_at = "2027-01-01T00:00:00.000Z".to_owned();
+    let messages = next.state.as_mut().unwrap().messages.as_mut().unwrap();
+    messages[n] = Arc::new(Message::user("s: message !"));
+    messages.extend((0..TURNS).map(|n| Arc::new(Message::user(format!("s: message {n}")))));
     put(store, "s", &next).await.unwrap();
     let found = store.latest(&owner, "s").await.unwrap().unwrap().snapshot;
     assert_eq!(found.state.unwrap().messages, next.state.unwrap().messages, "{cut}");
@@ -83,15 +88,21 @@ async fn a_file_that_is_cut_anywhere_is_told_and_nothing_is_mixed() {
         .collect();
     assert!(files.len() > 2 * TURNS, "{files:?}");
     for file in files {
-        let length = fs::metadata(original.path().join(&file)).unwrap().len();
-        // All bytes would take long; these are in every line, and at its ends.
-        let places = (0..=length).filter(|place| place % 37 == 0 || length - place < 3);
+        let bytes = fs::read(original.path().join(&file)).unwrap();
+        // All places would take long; these are in every line, and at its ends.
+        let is_near_end = |place: usize| {
+            bytes[place.saturating_sub(1)..].iter().take(2).any(|byte| *byte == b'\n')
+        };
+        let places = (0..=bytes.len()).filter(|place| place % 37 == 0 || is_near_end(*place));
         for place in places {
             let directory = TempDir::new().unwrap();
             copy(original.path(), directory.path());
             let path = directory.path().join(&file);
-            fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(place).unwrap();
-            check(&open(&directory), &format!("{} at {place}", file.display())).await;
+            fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(place as u64).unwrap();
+            let (store, cut) = (open(&directory), format!("{} at {place}", file.display()));
+            check_turns(&store, &cut).await;
+            go_on(&store, &cut).await;
+            check_turns(&open(&directory), &cut).await;
         }
     }
 }
