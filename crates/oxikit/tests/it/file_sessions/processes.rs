@@ -213,6 +213,26 @@ async fn a_lease_ends_with_its_store_and_not_with_another_one() {
     assert_eq!(other.lease(&nobody, "s", LONG).await.unwrap().fence, 2);
 }
 
+/// A lease that is given back adds a line to a file, which leaves no trace in the
+/// folder: others must see it all the same.
+#[tokio::test]
+async fn a_lease_that_is_given_back_is_seen_by_others_who_had_looked() {
+    let directory = TempDir::new().unwrap();
+    let (one, other, nobody) = (open(&directory), open(&directory), Owner::nobody());
+    let lease = one.lease(&nobody, "s", LONG).await.unwrap();
+    let write = SnapshotWrite {
+        lease: Some(&lease),
+        work: Some("again"),
+        ..SnapshotWrite::new(&nobody, "helper", "s", "a")
+    };
+    one.save(write, &|_| Ok(Some(snapshot("a", None, 1)))).await.unwrap();
+    // So long that what it finds then is remembered.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(other.stalled("helper", 10).await.unwrap(), []);
+    one.release(&nobody, lease).await.unwrap();
+    assert_eq!(other.stalled("helper", 10).await.unwrap().len(), 1);
+}
+
 /// As by a process that was stopped: its lock is held, but it does not renew.
 #[tokio::test]
 async fn a_lease_that_is_not_renewed_runs_out_for_other_processes() {
