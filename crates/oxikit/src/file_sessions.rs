@@ -1,11 +1,17 @@
-//! Sessions in files, in the layout of the official stores.
+//! Sessions in files, in a layout of their own or in that of the official stores.
 
+mod choice;
+mod contents;
 mod disk;
+mod draft;
 mod files;
 mod index;
+mod journal;
 mod layout;
 mod leases;
 mod locks;
+mod notes;
+mod pieces;
 mod queries;
 mod record;
 mod retention;
@@ -26,6 +32,7 @@ use oxikit_core::ports::{
 };
 use tokio::sync::watch;
 
+pub use choice::FileLayout;
 use files::{Files, Lookup};
 use layout::{Folder, Place};
 use locks::{Guard, LOCKS, number_of};
@@ -38,15 +45,17 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// A [`SessionStore`] in files, for one machine.
 ///
-/// The directory is laid out as the file stores of the official runtimes lay out
-/// theirs, so that it can be shared with them:
-///
 /// | file | is |
 /// | --- | --- |
-/// | `<folder>/<snapshot id>.json` | a snapshot, pretty-printed |
+/// | `<folder>/<snapshot id>.json` | a snapshot |
+/// | `<folder>/.oxikit/segments/<session id>/` | messages and artifacts that its snapshots share |
 /// | `<folder>/.pointers/<session id>.json` | which snapshot of the session is the newest |
-/// | `<folder>/.oxikit/<session id>.json` | what they have no room for: agent, notes, revisions, lease |
+/// | `<folder>/.oxikit/<session id>.json` | a log of the rest: agent, notes, revisions, lease |
 /// | `.oxikit/` | locks |
+///
+/// In [`FileLayout::Segments`] a turn writes only what is new. In
+/// [`FileLayout::Official`] a snapshot's file has all of its state, as in the file
+/// stores of the official runtimes, so that the directory can be shared with them.
 ///
 /// The folder is `global` for what is nobody's, else `u-<principal>`,
 /// `t-<tenant>` or `t-<tenant>.u-<principal>`, in which all but small letters,
@@ -74,8 +83,38 @@ pub struct FileSessions {
 impl FileSessions {
     /// Opens the directory, or makes it. Files and folders that are made are for the
     /// user of this process only.
+    ///
+    /// The layout stays as it is: a new directory gets [`FileLayout::Segments`], and one
+    /// in which an official runtime has written already stays
+    /// [`Official`](FileLayout::Official). Where the official one is to write into a
+    /// directory that is empty yet, say so: [`open_with`](Self::open_with).
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be made, read or written.
     pub fn open(directory: impl AsRef<Path>) -> io::Result<Self> {
-        let files = Arc::new(Files::open(directory.as_ref())?);
+        Self::open_as(directory.as_ref(), None)
+    }
+
+    /// The same in this layout. What is there in the other one is still read, and the
+    /// next [`open`](Self::open) goes on in this one.
+    ///
+    /// ```no_run
+    /// use oxikit::{FileLayout, FileSessions};
+    ///
+    /// let shared_with_official = FileSessions::open_with("sessions", FileLayout::Official)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be made, read or written.
+    pub fn open_with(directory: impl AsRef<Path>, layout: FileLayout) -> io::Result<Self> {
+        Self::open_as(directory.as_ref(), Some(layout))
+    }
+
+    fn open_as(directory: &Path, layout: Option<FileLayout>) -> io::Result<Self> {
+        let files = Arc::new(Files::open(directory, layout)?);
         let bells = (0..LOCKS).map(|_| watch::Sender::new(())).collect();
         Ok(Self { files, max_chain: None, bells, _pruner: None })
     }
@@ -213,7 +252,7 @@ impl SessionStore for FileSessions {
             Ok((place, change, opened))
         };
         let (place, change, opened) = self.run(open).await?;
-        let updated = update(opened.former.as_ref()).map_err(StoreError::Refused)?;
+        let updated = update(opened.snapshot()).map_err(StoreError::Refused)?;
         let Some(snapshot) = updated else { return Ok(None) };
         let max_chain = self.max_chain;
         let written = self

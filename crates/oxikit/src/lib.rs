@@ -62,7 +62,7 @@ pub use app::{Builder, Oxikit};
 pub use async_trait::async_trait;
 pub use embed::{EmbedCall, EmbedManyCall, Embedder, EmbedderBuilder};
 pub use evaluate::{EvaluateCall, Evaluator, EvaluatorBuilder};
-pub use file_sessions::FileSessions;
+pub use file_sessions::{FileLayout, FileSessions};
 pub use flow::{Flow, FlowStream};
 pub use generate::{Generate, GenerateExt, GenerateStream, ModelRef, Reply};
 pub use model::{Model, ModelBuilder};

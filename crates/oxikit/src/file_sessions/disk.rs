@@ -1,10 +1,10 @@
 //! Files that are whole or not there, for us only, and never outside.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use oxikit_core::ports::StoreError;
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,42 @@ pub(super) fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
+/// Adds to a file of which so many bytes are used. What is behind them was never
+/// answered and is cut off. Durable when it is answered.
+pub(super) fn append(path: &Path, used: u64, bytes: &[u8]) -> io::Result<()> {
+    let mut file = file_options().open(path)?;
+    let length = file.metadata()?.len();
+    if length < used {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the end of the file is missing"));
+    }
+    if length > used {
+        file.set_len(used)?;
+    }
+    file.seek(SeekFrom::Start(used))?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // What has failed already cannot fail more.
+        _ = file.set_len(used);
+    }
+    written
+}
+
+/// Makes a mark of the time that others can see, for what leaves no trace in its
+/// folder.
+pub(super) fn touch(path: &Path) -> io::Result<()> {
+    let file = file_options().create(true).truncate(false).open(path)?;
+    file.set_modified(SystemTime::now())
+}
+
+/// The checksum of nothing.
+pub(super) const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The checksum of what has the first one, and these bytes behind it (FNV-1a).
+pub(super) fn fnv(before: u64, bytes: &[u8]) -> u64 {
+    let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(before, add)
+}
+
 /// Writes files by way of others that get their names when they are whole.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -217,7 +253,8 @@ pub(super) fn unfinished_by(file: &str) -> Option<&str> {
     name.split_once('-').map(|(holder, _)| holder)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
+/// Writes a file that is not there yet. Its name is not durable by that.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<Stamp> {
     let mut file = file_options().create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()?;

@@ -9,14 +9,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use oxikit_core::ports::{Owner, StoreError, StoredSnapshot};
 use oxikit_wire::SessionSnapshot;
-use serde::{Deserialize, Serialize};
 
+use super::choice::{self, FileLayout};
 use super::disk::{self, Stamp, Writer, failure};
 use super::index::{self, Indexes, Sessions, session_of};
+use super::journal::Journals;
 use super::layout::{Folder, OURS, Place};
 use super::leases::Sights;
-use super::locks::{Holder, Locks, number_of};
-use super::record::{Record, Row};
+use super::locks::{Holder, Locks};
+use super::notes;
+use super::pieces::Loaded;
+use super::record::Record;
 
 /// The directory, and what this process knows of it.
 #[derive(Debug)]
@@ -25,18 +28,13 @@ pub(super) struct Files {
     pub(super) locks: Locks,
     pub(super) holder: Holder,
     pub(super) writer: Writer,
+    /// How snapshots are written; all are read.
+    pub(super) layout: FileLayout,
     pub(super) sights: Sights,
     indexes: Indexes,
+    pub(super) journals: Journals,
     /// When something was last written, as far as we know.
     clock: AtomicU64,
-}
-
-/// What the official stores write into a pointer.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Pointer {
-    current_snapshot_id: String,
-    updated_at: String,
 }
 
 /// What was found when a row was asked for.
@@ -49,19 +47,22 @@ pub(super) enum Lookup {
 }
 
 impl Files {
-    pub(super) fn open(directory: &Path) -> io::Result<Self> {
+    pub(super) fn open(directory: &Path, layout: Option<FileLayout>) -> io::Result<Self> {
         disk::folder_builder().recursive(true).create(directory)?;
         let root = directory.canonicalize()?;
         let ours = root.join(OURS);
         disk::make_folder(&ours)?;
-        disk::make_folder(&ours.join(FENCES))?;
+        disk::make_folder(&ours.join(notes::FENCES))?;
         let holder = Holder::open(ours.join("holders"))?;
+        let writer = Writer::new(holder.id.clone());
         Ok(Self {
+            layout: choice::choose(&root, layout, &writer)?,
             locks: Locks::open(ours.join("locks"))?,
-            writer: Writer::new(holder.id.clone()),
+            writer,
             holder,
             sights: Sights::default(),
             indexes: Indexes::default(),
+            journals: Journals::default(),
             clock: AtomicU64::new(0),
             root,
         })
@@ -149,13 +150,22 @@ impl Files {
         &self,
         place: &Place,
     ) -> Result<Option<StoredSnapshot>, StoreError> {
-        let record = self.adopt(place)?;
-        let Some(latest) = record.latest() else { return Ok(None) };
-        let Some((snapshot, _)) = self.snapshot(&place.folder, &latest.id)? else {
-            return Ok(None);
-        };
-        let revision = latest.revision;
-        Ok(Some(StoredSnapshot { revision, agent: record.agent, snapshot }))
+        let mut record = self.adopt(place)?;
+        while let Some(latest) = record.latest() {
+            let (id, revision) = (latest.id.clone(), latest.revision);
+            match self.snapshot(&place.folder, &id) {
+                Ok(Some((snapshot, _))) => {
+                    return Ok(Some(StoredSnapshot { revision, agent: record.agent, snapshot }));
+                }
+                Err(error @ StoreError::Damaged(..)) => {
+                    tracing::warn!(id, %error, "snapshot is damaged, one before it is served");
+                }
+                Err(error) => return Err(error),
+                Ok(None) => {}
+            }
+            record.rows.retain(|row| row.id != id);
+        }
+        Ok(None)
     }
 
     /// Takes over what other kinds of stores have written to the session, and mends
@@ -205,9 +215,15 @@ impl Files {
         folder: &Folder,
         id: &str,
     ) -> Result<Option<(SessionSnapshot, Stamp)>, StoreError> {
+        let loaded = self.load(folder, id)?;
+        Ok(loaded.map(|loaded| (loaded.snapshot, loaded.stamp)))
+    }
+
+    /// The snapshot, and where its content is if it is not in its file.
+    pub(super) fn load(&self, folder: &Folder, id: &str) -> Result<Option<Loaded>, StoreError> {
         let path = folder.snapshot(id)?;
         check(folder)?;
-        index::read_snapshot(&path, id).map_err(|error| match error.kind() {
+        load(folder, &path, id).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
                 StoreError::Damaged(id.to_owned(), Box::new(error))
             }
@@ -215,79 +231,28 @@ impl Files {
         })
     }
 
-    /// What is noted of the session. A damaged note counts as none, but the numbers
-    /// of its leases must not be used again: so many there cannot have been.
-    pub(super) fn record(&self, place: &Place) -> Result<Option<Record>, StoreError> {
-        Ok(index::read_json::<Record>(&place.record()).map(|record| {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            record.unwrap_or_else(|()| Record { fence: now.as_secs(), ..Record::default() })
-        }))
-    }
-
-    pub(super) fn record_or_new(&self, place: &Place) -> Result<Record, StoreError> {
-        match self.record(place)? {
-            Some(record) => Ok(record),
-            None => Ok(Record { fence: self.fence_floor(place), ..Record::default() }),
-        }
-    }
-
-    pub(super) fn write_record(&self, place: &Place, record: &Record) -> Result<(), StoreError> {
-        let bytes = serde_json::to_vec(record).map_err(io::Error::from);
-        let written = bytes.and_then(|bytes| self.writer.replace(&place.record(), &bytes));
-        written.map(drop).map_err(|error| failure(&place.session, error))
-    }
-
-    /// Removes the record; leases to come have greater numbers all the same.
-    pub(super) fn remove_record(&self, place: &Place, record: &Record) -> Result<(), StoreError> {
-        let floor = self.fence_floor(place).max(record.fence);
-        let remove = || {
-            self.writer.replace(&self.fence_path(place), floor.to_string().as_bytes())?;
-            disk::remove(&place.record())?;
-            disk::sync_folder(&place.folder.records())
-        };
-        remove().map_err(|error| failure(&place.session, error))
-    }
-
     pub(super) fn make_folders(&self, place: &Place) -> Result<(), StoreError> {
         let made = place.folder.all().iter().try_for_each(|folder| disk::make_folder(folder));
         made.map_err(|error| failure(&place.session, error))
     }
-
-    /// The snapshot that the session's pointer names.
-    pub(super) fn pointer(&self, place: &Place) -> Option<String> {
-        let pointer = index::read_json::<Pointer>(&place.pointer())?.ok()?;
-        Some(pointer.current_snapshot_id)
-    }
-
-    /// Points to this snapshot. It is a shortcut for official readers: if it cannot
-    /// be written, they look for themselves.
-    pub(super) fn write_pointer(&self, place: &Place, row: &Row) {
-        let pointer = Pointer {
-            current_snapshot_id: row.id.clone(),
-            updated_at: row.outline.updated_at().to_owned(),
-        };
-        let bytes = serde_json::to_vec_pretty(&pointer).map_err(io::Error::from);
-        let written = bytes.and_then(|bytes| self.writer.replace(&place.pointer(), &bytes));
-        if let Err(error) = written {
-            tracing::warn!(session = place.session, %error, "pointer is not written");
-        }
-    }
-
-    /// The greatest number of a lease of a session that is gone.
-    fn fence_floor(&self, place: &Place) -> u64 {
-        let read = disk::read(&self.fence_path(place));
-        let text = read.ok().flatten().and_then(|found| String::from_utf8(found.bytes).ok());
-        text.and_then(|text| text.parse().ok()).unwrap_or_default()
-    }
-
-    /// Sessions share these files, as they do locks.
-    fn fence_path(&self, place: &Place) -> PathBuf {
-        let number = number_of(&place.folder.name, &place.session);
-        self.root.join(OURS).join(FENCES).join(format!("{number:02}"))
-    }
 }
 
-const FENCES: &str = "fences";
+/// Reads a snapshot and its content. Whoever writes the snapshot anew meanwhile may
+/// remove content that it had: then it is read again.
+fn load(folder: &Folder, path: &Path, id: &str) -> io::Result<Option<Loaded>> {
+    loop {
+        let Some(mut loaded) = index::read_snapshot(path, id)? else { return Ok(None) };
+        let Some(content) = &loaded.content else { return Ok(Some(loaded)) };
+        let session = session_of(&loaded.snapshot).unwrap_or_default();
+        let place = folder.session(session).map_err(io::Error::other)?;
+        let Err(error) = content.read_into(&place.pieces(), &mut loaded.snapshot) else {
+            return Ok(Some(loaded));
+        };
+        if disk::stamp(path)? == Some(loaded.stamp) {
+            return Err(error);
+        }
+    }
+}
 
 /// Refuses folders that are links to others.
 fn check(folder: &Folder) -> Result<(), StoreError> {

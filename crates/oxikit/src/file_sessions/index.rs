@@ -10,8 +10,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use oxikit_wire::SessionSnapshot;
 
 use super::disk::{self, Stamp};
+use super::journal::Journal;
 use super::layout::{Folder, id_of};
 use super::locks::{self, Holder};
+use super::pieces::Loaded;
 use super::record::{Outline, Record};
 
 /// So many folders are remembered.
@@ -51,9 +53,9 @@ impl Indexes {
 
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// When the folder and that of the records were written, if nothing can have
-    /// happened since unseen.
-    settled: Option<[u64; 2]>,
+    /// When the folder, that of the records and a record were written, if nothing can
+    /// have happened since unseen.
+    settled: Option<[u64; 3]>,
     files: HashMap<String, Entry>,
     records: HashMap<String, (Stamp, Option<Record>)>,
     sessions: Arc<Sessions>,
@@ -88,8 +90,11 @@ impl Index {
     }
 
     fn refresh(&mut self, folder: &Folder, holder: &Holder) -> io::Result<()> {
-        let written =
-            [disk::folder_written(&folder.path)?, disk::folder_written(&folder.records())?];
+        let written = [
+            disk::folder_written(&folder.path)?,
+            disk::folder_written(&folder.records())?,
+            disk::stamp(&folder.mark())?.map_or(0, |mark| mark.modified),
+        ];
         if self.settled == Some(written) {
             return Ok(());
         }
@@ -109,8 +114,8 @@ impl Index {
         each_file(&folder.records(), holder, |id, path, stamp| {
             let known = former.remove_entry(id).filter(|(_, (of, _))| *of == stamp);
             let (id, record) = known.unwrap_or_else(|| {
-                let record = read_json(path).and_then(Result::ok);
-                (id.to_owned(), (stamp, record))
+                let journal = Journal::read(path).and_then(Result::ok);
+                (id.to_owned(), (stamp, journal.map(|(journal, _)| journal.record)))
             });
             self.records.insert(id, record);
         })
@@ -154,16 +159,16 @@ impl Index {
     }
 }
 
-/// The snapshot in this file. `None` if there is none; an error says why it is not
-/// one.
-pub(super) fn read_snapshot(path: &Path, id: &str) -> io::Result<Option<(SessionSnapshot, Stamp)>> {
+/// The snapshot in this file, without content that is elsewhere. `None` if there is
+/// none; an error says why it is not one.
+pub(super) fn read_snapshot(path: &Path, id: &str) -> io::Result<Option<Loaded>> {
     let Some(found) = disk::read(path)? else { return Ok(None) };
-    let snapshot: SessionSnapshot = serde_json::from_slice(&found.bytes)?;
-    if snapshot.snapshot_id != id {
+    let loaded = Loaded::parse(&found.bytes, found.stamp)?;
+    if loaded.snapshot.snapshot_id != id {
         let why = "the file has another name than the snapshot";
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
-    Ok(Some((snapshot, found.stamp)))
+    Ok(Some(loaded))
 }
 
 /// The session that a snapshot belongs to.
@@ -175,10 +180,10 @@ pub(super) fn session_of(snapshot: &SessionSnapshot) -> Option<&str> {
 fn read_outline(folder: &Folder, id: &str, path: &Path) -> Option<(String, Outline)> {
     match read_snapshot(path, id) {
         Ok(found) => {
-            let (snapshot, _) = found?;
+            let Loaded { snapshot, content, .. } = found?;
             // One of a session that cannot be asked for is in no session.
             let session = folder.session(session_of(&snapshot)?).ok()?.session;
-            Some((session, Outline::of(&snapshot)))
+            Some((session, Outline::of(&snapshot, content.as_ref())))
         }
         Err(error) => {
             tracing::warn!(folder = folder.name, id, %error, "snapshot is damaged, others are served");

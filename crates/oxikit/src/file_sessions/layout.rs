@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use oxikit_core::ports::{Owner, StoreError};
 
+use super::pieces::Pieces;
+
 /// What the official stores call the folder of everybody's snapshots.
 const NOBODY: &str = "global";
 /// The pointers of the official layout.
@@ -13,6 +15,8 @@ const POINTERS: &str = ".pointers";
 pub(super) const OURS: &str = ".oxikit";
 /// The longest name that the usual file systems take.
 const MAX_NAME_BYTES: usize = 255;
+/// What snapshots of a session share, a folder each.
+const SEGMENTS: &str = "segments";
 const JSON: &str = ".json";
 
 /// The folder of one owner.
@@ -54,6 +58,12 @@ impl Folder {
         self.path.join(OURS)
     }
 
+    /// When it was written, a record has changed: a line that is added to a file
+    /// leaves no trace in its folder.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.records().join("changed")
+    }
+
     /// The folder itself and those inside of it.
     pub(super) fn all(&self) -> [PathBuf; 3] {
         [self.path.clone(), self.path.join(POINTERS), self.records()]
@@ -75,6 +85,11 @@ impl Place {
 
     pub(super) fn record(&self) -> PathBuf {
         self.folder.records().join(&self.file)
+    }
+
+    /// The content that its snapshots share.
+    pub(super) fn pieces(&self) -> Pieces {
+        Pieces { folder: self.folder.records().join(SEGMENTS).join(&self.session) }
     }
 }
 

@@ -54,13 +54,11 @@ impl Locks {
     }
 }
 
-/// A number below [`LOCKS`] that all processes find for these names (FNV-1a).
+/// A number below [`LOCKS`] that all processes find for these names.
 pub(super) fn number_of(folder: &str, id: &str) -> usize {
-    let bytes = folder.bytes().chain([b'/']).chain(id.bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash % LOCKS as u64) as usize
+    let name = [folder.as_bytes(), b"/", id.as_bytes()];
+    let sum = name.into_iter().fold(disk::FNV, disk::fnv);
+    (sum % LOCKS as u64) as usize
 }
 
 /// A file that is locked as long as we live: how others know that we do.

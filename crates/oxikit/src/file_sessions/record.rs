@@ -7,11 +7,12 @@ use oxikit_wire::{AgentFinishReason, JsonObject, SessionSnapshot, SnapshotStatus
 use serde::{Deserialize, Serialize};
 
 use super::disk::Stamp;
+use super::pieces::Content;
 
 /// What the official layout has no room for, one file a session. Where it is
 /// missing, it is made from the snapshots; then the agent and the notes are not
 /// known.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,6 +31,7 @@ pub(super) struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) lease: Option<Held>,
     /// In the order of their first writing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) rows: Vec<Row>,
 }
 
@@ -44,7 +46,7 @@ pub(super) struct Held {
 }
 
 /// What is known of a snapshot without reading it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Row {
     pub(super) id: String,
@@ -56,11 +58,14 @@ pub(super) struct Row {
     /// Bytes that it does not share with its parent, if somebody had to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) own_bytes: Option<u64>,
+    /// Bytes of content that were written for it elsewhere than in its file.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) elsewhere: u64,
     pub(super) outline: Outline,
 }
 
 /// A snapshot without its content.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,12 +81,19 @@ pub(super) struct Outline {
     finish_reason: Option<AgentFinishReason>,
     messages: usize,
     has_artifacts: bool,
+    /// The files that its content is in, if it is not in its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) pieces: Vec<u64>,
 }
 
 impl Outline {
-    pub(super) fn of(snapshot: &SessionSnapshot) -> Self {
+    /// The outline of a snapshot that has its content, or has it elsewhere.
+    pub(super) fn of(snapshot: &SessionSnapshot, content: Option<&Content>) -> Self {
         let state = snapshot.state.as_ref();
-        let artifacts = state.and_then(|state| state.artifacts.as_ref());
+        let messages = state.and_then(|state| state.messages.as_ref()).map_or(0, Vec::len);
+        let artifacts = state.and_then(|state| state.artifacts.as_ref()).map_or(0, Vec::len);
+        let elsewhere = content.and_then(|content| content.artifacts.as_ref()).map_or(0, Vec::len);
+        let pieces = content.iter().flat_map(|content| content.pieces());
         Self {
             parent: snapshot.parent_id.clone(),
             created_at: snapshot.created_at.clone(),
@@ -89,8 +101,9 @@ impl Outline {
             heartbeat_at: snapshot.heartbeat_at.clone(),
             status: snapshot.status,
             finish_reason: snapshot.finish_reason,
-            messages: state.and_then(|state| state.messages.as_ref()).map_or(0, Vec::len),
-            has_artifacts: artifacts.is_some_and(|artifacts| !artifacts.is_empty()),
+            messages: content.map_or(messages, Content::length),
+            has_artifacts: artifacts + elsewhere > 0,
+            pieces: pieces.map(|piece| piece.file).collect(),
         }
     }
 
@@ -105,6 +118,18 @@ impl Outline {
 }
 
 impl Record {
+    pub(super) fn without_rows(&self) -> Self {
+        Self {
+            agent: self.agent.clone(),
+            metadata: self.metadata.clone(),
+            written: self.written,
+            pointer: self.pointer.clone(),
+            fence: self.fence,
+            lease: self.lease.clone(),
+            rows: Vec::new(),
+        }
+    }
+
     pub(super) fn row(&self, id: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.id == id)
     }
@@ -139,7 +164,8 @@ impl Record {
             if row.stamp != stamp {
                 // Another kind of store has written it; it knows of no work.
                 let (id, revision) = (row.id.clone(), row.revision + 1);
-                *row = Row::new(id, revision, stamp, outline.clone());
+                let elsewhere = row.elsewhere;
+                *row = Row { elsewhere, ..Row::new(id, revision, stamp, outline.clone()) };
                 written = written.max(stamp.modified);
                 is_new = true;
             }
@@ -157,13 +183,20 @@ impl Record {
     }
 
     pub(super) fn remove(&mut self, id: &str) {
-        self.rows.retain(|row| row.id != id);
+        let Some(place) = self.rows.iter().position(|row| row.id == id) else { return };
+        let mut elsewhere = self.rows.remove(place).elsewhere;
         for child in &mut self.rows {
             if child.outline.parent.as_deref() == Some(id) {
                 // What was shared is its own now.
                 child.own_bytes = None;
+                child.elsewhere += std::mem::take(&mut elsewhere);
             }
         }
+    }
+
+    /// The files that content of its snapshots is in.
+    pub(super) fn pieces(&self) -> HashSet<u64> {
+        self.rows.iter().flat_map(|row| &row.outline.pieces).copied().collect()
     }
 
     pub(super) fn nodes(&self) -> Vec<SnapshotNode> {
@@ -204,6 +237,16 @@ impl Record {
 
 impl Row {
     pub(super) fn new(id: String, revision: u64, stamp: Stamp, outline: Outline) -> Self {
-        Self { id, revision, stamp, work: None, own_bytes: None, outline }
+        Self { id, revision, stamp, work: None, own_bytes: None, elsewhere: 0, outline }
     }
+
+    /// Bytes that the session has on the disk for it.
+    pub(super) fn bytes(&self) -> u64 {
+        self.stamp.length + self.elsewhere
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks in this way")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -9,7 +9,7 @@ use oxikit_wire::SnapshotStatus;
 use super::disk::{self, failure};
 use super::files::Files;
 use super::layout::Place;
-use super::record::Record;
+use super::record::{Record, Row};
 
 /// What was removed of a session.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Files {
         for (folder, _) in self.folders()? {
             for (session, record) in self.sessions(&folder)?.iter() {
                 let Ok(place) = folder.session(session) else { continue };
-                let bytes = record.rows.iter().map(|row| row.stamp.length).sum::<u64>();
+                let bytes = record.rows.iter().map(Row::bytes).sum::<u64>();
                 let has_snapshots = !record.rows.is_empty();
                 let is_in_use = self.is_in_use(&place, record);
                 sessions.push((record.written, bytes, has_snapshots, is_in_use, place));
@@ -73,7 +73,8 @@ impl Files {
         let record = self.adopt(place)?;
         let snapshots: Vec<_> = record.rows.iter().map(|row| row.id.clone()).collect();
         self.remove_snapshots(place, &snapshots)?;
-        disk::remove(&place.pointer()).map_err(|error| failure(&place.session, error))?;
+        let removed = place.pieces().remove_all().and_then(|()| disk::remove(&place.pointer()));
+        removed.map_err(|error| failure(&place.session, error))?;
         // Last, so that what is left of an unfinished deletion has its notes.
         if self.record(place)?.is_some() {
             self.remove_record(place, &record)?;
@@ -101,11 +102,13 @@ impl Files {
         if snapshots.is_empty() {
             return Ok(Removed::default());
         }
+        let before = record.pieces();
         for id in &snapshots {
             record.remove(id);
         }
         self.write_record(place, &record)?;
         self.remove_snapshots(place, &snapshots)?;
+        self.remove_pieces(place, &before, &record)?;
         Ok(Removed { is_gone: false, snapshots })
     }
 }

@@ -1,18 +1,18 @@
 //! Reading a row, changing it and writing it, under the lock of its session.
 
 use std::collections::HashSet;
-use std::io;
 
 use oxikit_core::ports::{
     MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES, SnapshotWrite, StoreError,
 };
 use oxikit_wire::{JsonObject, SessionSnapshot, SnapshotStatus};
 
-use super::disk::{self, failure};
+use super::contents::Plan;
 use super::files::Files;
 use super::index::session_of;
 use super::layout::Place;
 use super::leases::check_fence;
+use super::pieces::Loaded;
 use super::record::{Outline, Record, Row};
 use super::size::Size;
 
@@ -46,10 +46,17 @@ impl Change {
 /// A row and its session as they were when the lock was taken.
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) former: Option<SessionSnapshot>,
+    former: Option<Loaded>,
     /// 0 for a new row.
     revision: u64,
     record: Record,
+}
+
+impl Opened {
+    /// The row as it was.
+    pub(super) fn snapshot(&self) -> Option<&SessionSnapshot> {
+        self.former.as_ref().map(|former| &former.snapshot)
+    }
 }
 
 /// What a write has done.
@@ -70,14 +77,14 @@ impl Files {
             record = self.adopt(place)?;
         }
         let id = &change.snapshot;
-        let Some((former, stamp)) = self.snapshot(&place.folder, id)? else {
+        let Some(former) = self.load(&place.folder, id)? else {
             return Ok(Opened { former: None, revision: 0, record });
         };
-        if session_of(&former) != Some(&place.session) {
+        if session_of(&former.snapshot) != Some(&place.session) {
             return Err(StoreError::Exists(id.clone()));
         }
         let revision = match record.row(id) {
-            Some(row) if row.stamp == stamp => row.revision,
+            Some(row) if row.stamp == former.stamp => row.revision,
             // Another kind of store has written it since.
             Some(row) => row.revision + 1,
             None => 1,
@@ -99,28 +106,19 @@ impl Files {
             place.session.clone_into(state.session_id.get_or_insert_default());
         }
         change.snapshot.clone_into(&mut snapshot.snapshot_id);
-        let bytes = serde_json::to_vec_pretty(&snapshot)
-            .map_err(|error| StoreError::Damaged(change.snapshot.clone(), Box::new(error)))?;
-        let own_bytes = self.make_room(place, &mut record, &snapshot, bytes.len())?;
-
+        let plan = self.plan(place, &snapshot, former.as_ref())?;
+        let own_bytes = self.make_room(place, &mut record, &snapshot, &plan)?;
         self.make_folders(place)?;
-        let path = place.folder.snapshot(&change.snapshot)?;
         let is_new = former.is_none();
-        let written = match is_new {
-            true => self.writer.create(&path, &bytes),
-            false => self.writer.replace(&path, &bytes),
-        };
-        let stamp = written.map_err(|error| match error.kind() {
-            // Another session was faster.
-            io::ErrorKind::AlreadyExists => StoreError::Exists(change.snapshot.clone()),
-            _ => failure(&change.snapshot, error),
-        })?;
+        let (stamp, content) = self.write_snapshot(place, &change.snapshot, &plan, is_new)?;
 
         let revision = revision + 1;
-        let outline = Outline::of(&snapshot);
+        let outline = Outline::of(&snapshot, content.as_ref());
+        let pieces = record.pieces();
         let row = Row {
             work: change.work,
             own_bytes,
+            elsewhere: elsewhere(&record, &change.snapshot) + plan.elsewhere(),
             ..Row::new(change.snapshot.clone(), revision, stamp, outline)
         };
         if is_new {
@@ -146,23 +144,8 @@ impl Files {
             self.write_pointer(place, &row);
         }
         self.remove_snapshots(place, &removed)?;
+        self.remove_pieces(place, &pieces, &record)?;
         Ok(Written { revision, removed })
-    }
-
-    /// Removes the files of these snapshots.
-    pub(super) fn remove_snapshots(
-        &self,
-        place: &Place,
-        snapshots: &[String],
-    ) -> Result<(), StoreError> {
-        for id in snapshots {
-            let path = place.folder.snapshot(id)?;
-            disk::remove(&path).map_err(|error| failure(id, error))?;
-        }
-        if snapshots.is_empty() {
-            return Ok(());
-        }
-        disk::sync_folder(&place.folder.path).map_err(|error| failure(&place.session, error))
     }
 
     /// Fails if the snapshot is too large, or its session would be. The bytes of files
@@ -173,13 +156,13 @@ impl Files {
         place: &Place,
         record: &mut Record,
         snapshot: &SessionSnapshot,
-        in_file: usize,
+        plan: &Plan,
     ) -> Result<Option<u64>, StoreError> {
         let id = &snapshot.snapshot_id;
         let others = record.rows.iter().filter(|row| row.id != *id);
-        let in_files = others.map(|row| row.stamp.length).sum::<u64>() + in_file as u64;
-        let fits = in_files <= MAX_SESSION_BYTES as u64;
-        if fits && in_file <= MAX_SNAPSHOT_BYTES.min(MAX_ARTIFACT_BYTES) {
+        let in_files = others.map(Row::bytes).sum::<u64>() + elsewhere(record, id);
+        let fits = in_files + plan.added_bytes() <= MAX_SESSION_BYTES as u64;
+        if fits && plan.bytes() <= MAX_SNAPSHOT_BYTES.min(MAX_ARTIFACT_BYTES) as u64 {
             return Ok(None);
         }
         let size = Size::of(snapshot);
@@ -187,7 +170,8 @@ impl Files {
         if fits {
             return Ok(None);
         }
-        let own_bytes = size.own(self.parent(place, snapshot).as_ref());
+        let own_bytes =
+            size.own(self.parent(place, snapshot).map(|parent| parent.snapshot).as_ref());
         let others = self.count(place, record, id);
         if others + own_bytes <= MAX_SESSION_BYTES as u64 {
             return Ok(Some(own_bytes));
@@ -203,10 +187,11 @@ impl Files {
         for row in record.rows.iter_mut().filter(|row| row.id != but) {
             let count = || match self.snapshot(&place.folder, &row.id) {
                 Ok(Some((snapshot, _))) => {
-                    Size::of(&snapshot).own(self.parent(place, &snapshot).as_ref())
+                    let parent = self.parent(place, &snapshot).map(|parent| parent.snapshot);
+                    Size::of(&snapshot).own(parent.as_ref())
                 }
                 // What cannot be read shares nothing.
-                _ => row.stamp.length,
+                _ => row.bytes(),
             };
             let bytes = row.own_bytes.unwrap_or_else(count);
             row.own_bytes = Some(bytes);
@@ -214,11 +199,11 @@ impl Files {
         }
         all
     }
+}
 
-    fn parent(&self, place: &Place, snapshot: &SessionSnapshot) -> Option<SessionSnapshot> {
-        let parent = snapshot.parent_id.as_ref().filter(|id| **id != snapshot.snapshot_id)?;
-        self.snapshot(&place.folder, parent).ok().flatten().map(|(parent, _)| parent)
-    }
+/// Bytes of content that were written for a row elsewhere than in its file.
+fn elsewhere(record: &Record, id: &str) -> u64 {
+    record.row(id).map_or(0, |row| row.elsewhere)
 }
 
 /// Forgets the ancestors of a snapshot that are too many, as the official option

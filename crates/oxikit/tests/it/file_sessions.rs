@@ -1,20 +1,29 @@
 //! Sessions in files: the contract, the layout, and what may happen to a directory.
 
 mod damage;
+mod growth;
+mod layouts;
 mod names;
 mod official;
 mod processes;
+mod torn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use oxikit::wire::{SessionSnapshot, SessionState, SnapshotStatus};
-use oxikit::{FileSessions, Message};
+use oxikit::{FileLayout, FileSessions, Message};
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, contract};
 use tempfile::TempDir;
 
+const LAYOUTS: [FileLayout; 2] = [FileLayout::Segments, FileLayout::Official];
+
 fn open(directory: &TempDir) -> FileSessions {
     FileSessions::open(directory.path()).unwrap()
+}
+
+fn open_with(directory: &TempDir, layout: FileLayout) -> FileSessions {
+    FileSessions::open_with(directory.path(), layout).unwrap()
 }
 
 /// A completed snapshot of one message, made at this second.
@@ -65,11 +74,11 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
 
 /// The cases of the contract whose names are, or are not, about sizes. Those move
 /// hundreds of megabytes and take as long as all others.
-async fn check_contract(is_about_size: bool) {
+async fn check_contract(layout: FileLayout, is_about_size: bool) {
     let root = TempDir::new().unwrap();
     let make = async || {
         let directory = root.path().join(uuid::Uuid::new_v4().to_string());
-        Arc::new(FileSessions::open(directory).unwrap()) as Arc<dyn SessionStore>
+        Arc::new(FileSessions::open_with(directory, layout).unwrap()) as Arc<dyn SessionStore>
     };
     let cases = contract::SESSION_STORE.iter().filter(|case| {
         let sizes =
@@ -81,20 +90,31 @@ async fn check_contract(is_about_size: bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_contract_is_kept() {
-    check_contract(false).await;
+    check_contract(FileLayout::Segments, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_contract_about_sizes_is_kept() {
-    check_contract(true).await;
+    check_contract(FileLayout::Segments, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_contract_is_kept_in_the_official_layout() {
+    check_contract(FileLayout::Official, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_contract_about_sizes_is_kept_in_the_official_layout() {
+    check_contract(FileLayout::Official, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_are_pruned_in_the_background() {
-    for is_restarted in [false, true] {
+    let both = LAYOUTS.map(|layout| [(layout, false), (layout, true)]);
+    for (layout, is_restarted) in both.into_iter().flatten() {
         let directory = TempDir::new().unwrap();
         let open = async |retention| {
-            let store = open(&directory).with_retention(retention).unwrap();
+            let store = open_with(&directory, layout).with_retention(retention).unwrap();
             Arc::new(store) as Arc<dyn SessionStore>
         };
         match is_restarted {

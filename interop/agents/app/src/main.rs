@@ -14,7 +14,7 @@ use std::env;
 use std::future::pending;
 
 use anyhow::Result;
-use oxikit::{Agent, AgentBuilder, FileSessions, MemorySessions, Oxikit};
+use oxikit::{Agent, AgentBuilder, FileLayout, FileSessions, MemorySessions, Oxikit};
 use oxikit_serve::Server;
 use schemars::JsonSchema;
 
@@ -42,8 +42,10 @@ fn application() -> Result<Oxikit> {
     ai.define_agent(custom::redacted("redacted"))?;
     ai.define_agent(custom::redacted("redactedStore").store(memory()))?;
     if let Some(directory) = env::var_os("AGENT_FILES") {
-        ai.define_agent(by_prompt("agentFile").store(FileSessions::open(&directory)?))?;
-        ai.define_agent(custom::agent("customFile").store(FileSessions::open(&directory)?))?;
+        // The official server of the same cases has its sessions there too.
+        let shared = || FileSessions::open_with(&directory, FileLayout::Official);
+        ai.define_agent(by_prompt("agentFile").store(shared()?))?;
+        ai.define_agent(custom::agent("customFile").store(shared()?))?;
     }
     Ok(ai)
 }

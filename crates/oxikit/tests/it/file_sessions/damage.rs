@@ -6,7 +6,7 @@ use std::time::Duration;
 use oxikit_core::ports::{Owner, SessionQuery, SessionStore, StoreError, Term};
 use tempfile::TempDir;
 
-use super::{files_in, latest, open, put, snapshot};
+use super::{LAYOUTS, files_in, latest, open, open_with, put, snapshot};
 
 #[tokio::test]
 async fn a_torn_file_harms_only_itself() {
@@ -97,19 +97,23 @@ async fn a_failed_write_leaves_the_row_as_it_is() {
 /// As if the process had been killed between a snapshot and the note of it.
 #[tokio::test]
 async fn a_turn_goes_on_from_a_snapshot_that_a_dead_process_did_not_note() {
-    let directory = TempDir::new().unwrap();
-    let (dead, owner) = (open(&directory), Owner::nobody());
-    let term = Term::of(Duration::from_secs(600));
-    dead.lease(&owner, "s", term).await.unwrap();
-    put(&dead, "s", &snapshot("a", None, 1)).await.unwrap();
-    let file = |id: &str| directory.path().join("global").join(format!("{id}.json"));
-    let written = fs::read_to_string(file("a")).unwrap();
-    let mut next: serde_json::Value = serde_json::from_str(&written).unwrap();
-    next["snapshotId"] = "b".into();
-    next["parentId"] = "a".into();
-    fs::write(file("b"), next.to_string()).unwrap();
-    drop(dead);
-    let store = open(&directory);
-    store.lease(&owner, "s", term).await.unwrap();
-    assert_eq!(latest(&store, "s").await.as_deref(), Some("b"));
+    for layout in LAYOUTS {
+        let directory = TempDir::new().unwrap();
+        let (dead, owner) = (open_with(&directory, layout), Owner::nobody());
+        let term = Term::of(Duration::from_secs(600));
+        dead.lease(&owner, "s", term).await.unwrap();
+        put(&dead, "s", &snapshot("a", None, 1)).await.unwrap();
+        let notes = directory.path().join("global/.oxikit/s.json");
+        let noted = fs::read(&notes).unwrap();
+        put(&dead, "s", &snapshot("b", Some("a"), 2)).await.unwrap();
+        drop(dead);
+        fs::write(&notes, noted).unwrap();
+        let pointer = r#"{"currentSnapshotId":"a","updatedAt":""}"#;
+        fs::write(directory.path().join("global/.pointers/s.json"), pointer).unwrap();
+        let store = open(&directory);
+        store.lease(&owner, "s", term).await.unwrap();
+        let found = store.latest(&owner, "s").await.unwrap().unwrap();
+        assert_eq!(found.snapshot.state.unwrap().messages.unwrap().len(), 1);
+        assert_eq!(latest(&store, "s").await.as_deref(), Some("b"), "{layout:?}");
+    }
 }

@@ -5,11 +5,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use oxikit::wire::{SessionSnapshot, SnapshotStatus};
+use oxikit::{FileLayout, FileSessions};
 use oxikit_core::ports::{Owner, SessionQuery, SessionStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{files_in, latest, open, put, snapshot};
+use super::{LAYOUTS, files_in, latest, open_with, put, snapshot};
+
+fn open(directory: &TempDir) -> FileSessions {
+    open_with(directory, FileLayout::Official)
+}
 
 /// Writes files as an official store does.
 fn write(root: &Path, files: &Value) {
@@ -170,14 +175,18 @@ async fn a_directory_without_our_notes_works() {
 
 #[tokio::test]
 async fn a_chain_may_have_a_length() {
-    let directory = TempDir::new().unwrap();
-    let store = open(&directory).with_max_chain(2);
-    put(&store, "s", &snapshot("a", None, 1)).await.unwrap();
-    put(&store, "s", &snapshot("b", Some("a"), 2)).await.unwrap();
-    put(&store, "s", &snapshot("fork", Some("a"), 3)).await.unwrap();
-    put(&store, "s", &snapshot("c", Some("b"), 4)).await.unwrap();
-    let tree = store.tree(&Owner::nobody(), "s").await.unwrap();
-    let tree: Vec<_> = tree.iter().map(|node| node.snapshot.as_str()).collect();
-    assert_eq!(tree, ["b", "fork", "c"]);
-    assert_eq!(store.get(&Owner::nobody(), "a").await.unwrap(), None);
+    for layout in LAYOUTS {
+        let directory = TempDir::new().unwrap();
+        let (store, nobody) = (open_with(&directory, layout).with_max_chain(2), Owner::nobody());
+        put(&store, "s", &snapshot("a", None, 1)).await.unwrap();
+        put(&store, "s", &snapshot("b", Some("a"), 2)).await.unwrap();
+        put(&store, "s", &snapshot("fork", Some("a"), 3)).await.unwrap();
+        put(&store, "s", &snapshot("c", Some("b"), 4)).await.unwrap();
+        let tree = store.tree(&nobody, "s").await.unwrap();
+        let tree: Vec<_> = tree.iter().map(|node| node.snapshot.as_str()).collect();
+        assert_eq!(tree, ["b", "fork", "c"]);
+        assert_eq!(store.get(&nobody, "a").await.unwrap(), None);
+        let left = store.get(&nobody, "c").await.unwrap().unwrap().snapshot;
+        assert_eq!(left.state.unwrap().messages, snapshot("c", None, 4).state.unwrap().messages);
+    }
 }

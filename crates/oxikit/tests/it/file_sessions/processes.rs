@@ -7,13 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxikit::FileSessions;
 use oxikit::wire::{SessionSnapshot, SessionState};
+use oxikit::{FileLayout, FileSessions, Message};
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, Term};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{open, put, snapshot};
+use super::{LAYOUTS, open, open_with, put, snapshot};
 
 const ROLE: &str = "OXIKIT_TEST_ROLE";
 const DIRECTORY: &str = "OXIKIT_TEST_DIRECTORY";
@@ -69,7 +69,25 @@ async fn the_other_process() {
             tokio::time::sleep(Duration::from_millis(300)).await;
             put(&store, "s", &snapshot("a", None, 1)).await.unwrap();
         }
+        "talker" => talk(&store, |id| println!("answered {id}")).await,
         role => panic!("there is no role `{role}`"),
+    }
+}
+
+/// Goes on with the session for ever, a message a turn, and tells each turn when it is
+/// answered.
+async fn talk(store: &FileSessions, tell: impl Fn(&str)) {
+    let latest = store.latest(&Owner::nobody(), "s").await.unwrap();
+    let mut row = latest.map(|latest| latest.snapshot).unwrap_or_default();
+    loop {
+        let parent = Some(row.snapshot_id).filter(|id| !id.is_empty());
+        let mut messages = row.state.and_then(|state| state.messages).unwrap_or_default();
+        let id = format!("turn-{}", messages.len());
+        messages.push(Arc::new(Message::user(id.clone())));
+        let state = SessionState { messages: Some(messages), ..SessionState::default() };
+        row = SessionSnapshot { state: Some(state), ..snapshot(&id, parent.as_deref(), 1) };
+        put(store, "s", &row).await.unwrap();
+        tell(&id);
     }
 }
 
@@ -104,9 +122,15 @@ fn counted(row: Option<&SessionSnapshot>, writer: &str, turn: u64) -> SessionSna
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_lose_no_update() {
+    for layout in LAYOUTS {
+        check_updates(layout).await;
+    }
+}
+
+async fn check_updates(layout: FileLayout) {
     let directory = TempDir::new().unwrap();
+    let store = Arc::new(open_with(&directory, layout));
     let mut other = Process::start("writer", directory.path());
-    let store = Arc::new(open(&directory));
     write_much(store.clone(), 0).await;
     let status = tokio::task::spawn_blocking(move || other.0.wait()).await.unwrap().unwrap();
     assert!(status.success());
@@ -125,6 +149,40 @@ async fn two_processes_lose_no_update() {
     for node in &tree {
         store.get(&Owner::nobody(), &node.snapshot).await.unwrap().expect("it can be read");
     }
+}
+
+/// The process is killed in the middle of whatever it does, and another one goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_has_lost_nothing_that_it_answered() {
+    for layout in LAYOUTS {
+        let directory = TempDir::new().unwrap();
+        drop(open_with(&directory, layout));
+        for kill in 0..5 {
+            let mut talker = Process::start("talker", directory.path());
+            let lines = BufReader::new(talker.0.stdout.take().unwrap()).lines();
+            let mut answers = lines.map_while(Result::ok).filter(|line| line.contains("answered "));
+            let first: Vec<_> = answers.by_ref().take(3 + kill).collect();
+            talker.0.kill().unwrap();
+            talker.0.wait().unwrap();
+            // What was told before it died.
+            let last = answers.last().or(first.last().cloned()).unwrap();
+            let (_, last) = last.split_once("answered turn-").unwrap();
+            check_turns(&open(&directory), last.parse().unwrap()).await;
+        }
+    }
+}
+
+/// All turns up to the last that was answered are there, each with its own messages.
+async fn check_turns(store: &FileSessions, last: usize) {
+    for turn in 0..=last {
+        let found = store.get(&Owner::nobody(), &format!("turn-{turn}")).await.unwrap();
+        let messages = found.expect("it was answered").snapshot.state.unwrap().messages.unwrap();
+        let texts: Vec<_> = messages.iter().map(|message| message.text()).collect();
+        let expected: Vec<_> = (0..=turn).map(|turn| format!("turn-{turn}")).collect();
+        assert_eq!(texts, expected);
+    }
+    let tree = store.tree(&Owner::nobody(), "s").await.unwrap();
+    assert!((last + 1..=last + 2).contains(&tree.len()), "{} after {last}", tree.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,6 +211,26 @@ async fn a_lease_ends_with_its_store_and_not_with_another_one() {
     one.renew(&nobody, &lease).await.unwrap();
     drop(one);
     assert_eq!(other.lease(&nobody, "s", LONG).await.unwrap().fence, 2);
+}
+
+/// A lease that is given back adds a line to a file, which leaves no trace in the
+/// folder: others must see it all the same.
+#[tokio::test]
+async fn a_lease_that_is_given_back_is_seen_by_others_who_had_looked() {
+    let directory = TempDir::new().unwrap();
+    let (one, other, nobody) = (open(&directory), open(&directory), Owner::nobody());
+    let lease = one.lease(&nobody, "s", LONG).await.unwrap();
+    let write = SnapshotWrite {
+        lease: Some(&lease),
+        work: Some("again"),
+        ..SnapshotWrite::new(&nobody, "helper", "s", "a")
+    };
+    one.save(write, &|_| Ok(Some(snapshot("a", None, 1)))).await.unwrap();
+    // So long that what it finds then is remembered.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(other.stalled("helper", 10).await.unwrap(), []);
+    one.release(&nobody, lease).await.unwrap();
+    assert_eq!(other.stalled("helper", 10).await.unwrap().len(), 1);
 }
 
 /// As by a process that was stopped: its lock is held, but it does not renew.
