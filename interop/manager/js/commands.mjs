@@ -90,7 +90,7 @@ export const commandCases = (kit) => ({
     assert.deepEqual(lines.map(({ text }) => text), ['Echo: one', 'Echo: two']);
   },
   'cli: a tool that asks back is answered by the next line': async () => {
-    const { lines } = await kit.succeed(['agent', 'chat', 'askingAgent', '--json'], { input: 'do it\nyes\n' });
+    const { lines } = await kit.succeed(['agent', 'chat', 'askingAgent', '--json'], { input: 'do it\n"yes"\n' });
     assert.deepEqual(lines[0].interrupts.map(({ name, input }) => [name, input]), [['askUser', { question: 'really?' }]]);
     assert.deepEqual([lines[1].text, lines[1].interrupts], ['you said yes', []]);
   },
