@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use oxikit_wire::SessionSnapshot;
@@ -27,11 +28,15 @@ pub(super) type Sessions = HashMap<String, Record>;
 
 /// What is known of all folders.
 #[derive(Debug, Default)]
-pub(super) struct Indexes(Mutex<HashMap<String, Arc<Mutex<Index>>>>);
+pub(super) struct Indexes {
+    folders: Mutex<HashMap<String, Arc<Mutex<Index>>>>,
+    /// How often somebody has asked.
+    asked: AtomicU64,
+}
 
 impl Indexes {
-    /// Looks at a folder. Whoever looks at the same one at the same time waits: it
-    /// is read once.
+    /// Looks at a folder. Those who ask for the same one while it is read wait, and the next
+    /// reading is for all of them: after a crash many ask at once.
     pub(super) fn look<T>(
         &self,
         folder: &Folder,
@@ -39,14 +44,19 @@ impl Indexes {
         with: impl FnOnce(&Index) -> T,
     ) -> io::Result<T> {
         let index = {
-            let mut indexes = lock(&self.0);
+            let mut indexes = lock(&self.folders);
             if indexes.len() >= MAX_FOLDERS && !indexes.contains_key(&folder.name) {
                 indexes.clear();
             }
             indexes.entry(folder.name.clone()).or_default().clone()
         };
+        let own = self.asked.fetch_add(1, Ordering::SeqCst);
         let mut index = lock(&index);
-        index.refresh(folder, holder)?;
+        if index.read_for <= own {
+            let asked = self.asked.load(Ordering::SeqCst);
+            index.refresh(folder, holder)?;
+            index.read_for = asked;
+        }
         Ok(with(&index))
     }
 }
@@ -58,7 +68,10 @@ pub(super) struct Index {
     settled: Option<[u64; 3]>,
     files: HashMap<String, Entry>,
     records: HashMap<String, (Stamp, Option<Record>)>,
-    sessions: Arc<Sessions>,
+    /// Made when it is asked for.
+    sessions: OnceLock<Arc<Sessions>>,
+    /// The last reading began after so many had asked.
+    read_for: u64,
 }
 
 #[derive(Debug)]
@@ -71,7 +84,7 @@ struct Entry {
 impl Index {
     /// The sessions with all that other kinds of stores have written.
     pub(super) fn sessions(&self) -> Arc<Sessions> {
-        self.sessions.clone()
+        self.sessions.get_or_init(|| Arc::new(self.collect())).clone()
     }
 
     /// The snapshots of a session that are there and can be read.
@@ -102,7 +115,7 @@ impl Index {
         self.settled = None;
         self.read_records(folder, holder)?;
         self.read_files(folder, holder)?;
-        self.sessions = Arc::new(self.collect());
+        self.sessions = OnceLock::new();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settled = u64::try_from(now.saturating_sub(SETTLED).as_nanos()).unwrap_or_default();
         self.settled = written.iter().all(|written| *written < settled).then_some(written);
