@@ -17,7 +17,7 @@ const HOUR: i64 = 3600;
 const LIMIT: Duration = Duration::from_secs(120);
 /// A turn takes up to twice this, in milliseconds: when the clocks jump, leases are held.
 /// In the long form they are also renewed.
-const PACE: &str = "1500";
+const PACE: &str = "2000";
 const LONG_PACE: &str = "12000";
 
 pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> {
@@ -37,10 +37,12 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
         let options = ["--by-session", "--turns", turns, "--attempts", attempts];
         programs.talk(name, "clock", SESSIONS, &[server], &options)
     };
+    // Both have their connections to the store when it begins.
     talk("before", &other, "1", "100")?.end(LIMIT)?;
+    talk("warm", &holder, "1", "100")?.end(LIMIT)?;
     let held = talk("held", &holder, "1", "1")?;
     // Their turns have begun: what ends before the others ask is not at stake.
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(600));
     let ended = programs.count_seen("held")?;
     let contending = talk("contending", &other, "2", "100000")?;
     for jump in [HOUR, -HOUR, 0] {
@@ -53,12 +55,12 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
     let held = held.end(LIMIT)?;
     let contended = contending.end(LIMIT)?;
     println!("{ended} ended before; holders: {held}; contenders: {contended}");
-    let found = programs.check(store, &["before", "held", "contending"])?.good()?;
+    let found = programs.check(store, &["before", "warm", "held", "contending"])?.good()?;
     if held["acknowledged"].as_u64() != Some(SESSIONS as u64) {
         bail!("of {SESSIONS} turns with a lease, not all were acknowledged: {held}");
     }
-    if found.count("acknowledged") != 4 * SESSIONS as u64 {
-        bail!("{found}, but there were {} turns", 4 * SESSIONS);
+    if found.count("acknowledged") != 5 * SESSIONS as u64 {
+        bail!("{found}, but there were {} turns", 5 * SESSIONS);
     }
     let refused = contended["failures"]["ABORTED"].as_u64().unwrap_or_default();
     if ended == SESSIONS || refused == 0 {
