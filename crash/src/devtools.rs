@@ -119,16 +119,24 @@ pub(crate) async fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// A trial that misses only times or memory is run so often again, and then must hold.
+const REPEATS: usize = 2;
+
 /// Says whether all went well.
 async fn try_all(setting: &Setting, trials: Vec<&Trial>) -> bool {
     let mut is_good = true;
     for trial in trials {
         let began = Instant::now();
         let mut figures = (trial.run)(setting).await;
-        if figures.as_ref().is_ok_and(Figures::is_only_measured) {
+        let mut again = setting.once_more();
+        for _ in 0..REPEATS {
+            if !figures.as_ref().is_ok_and(Figures::is_only_measured) {
+                break;
+            }
             let missed = figures.and_then(Figures::end).expect_err("it has missed a goal");
             println!("{} {}: missed, so once more: {missed:#}", trial.id, trial.name);
-            figures = (trial.run)(&setting.once_more()).await;
+            figures = (trial.run)(&again).await;
+            again = again.once_more();
         }
         let result = figures.and_then(Figures::end);
         is_good &= result.is_ok();
