@@ -64,6 +64,8 @@ impl Share {
         if bytes == 0 {
             return self.release();
         }
+        // Buffers grow by doubling: so much room was made for it.
+        let bytes = bytes.next_power_of_two();
         let holder = self.holder.get_or_insert_default();
         if !holder.must_go.load(Ordering::Relaxed) {
             self.budget.holders().set(holder, bytes, self.budget.limit);
@@ -125,23 +127,23 @@ mod tests {
     #[test]
     fn beyond_the_budget_the_newest_has_to_go() {
         let cx = Context::from_waker(Waker::noop());
-        let budget = Unfinished::new(100);
+        let budget = Unfinished::new(128);
         let (mut one, mut other, mut small) = (budget.share(), budget.share(), budget.share());
         one.hold(UNCOUNTED + 60);
         other.hold(UNCOUNTED + 40);
         small.hold(UNCOUNTED);
         assert!(!one.must_go(&cx) && !other.must_go(&cx));
-        one.hold(UNCOUNTED + 61);
+        one.hold(UNCOUNTED + 65);
         assert!(!one.must_go(&cx) && other.must_go(&cx) && !small.must_go(&cx));
         // What it still says does not count any more.
         other.hold(UNCOUNTED + 90);
-        assert_eq!(budget.holders().held, 61);
-        one.hold(UNCOUNTED + 101);
+        assert_eq!(budget.holders().held, 128, "the room for 65");
+        one.hold(UNCOUNTED + 129);
         assert!(one.must_go(&cx));
         assert_eq!(budget.holders().held, 0);
         drop(one);
         let mut next = budget.share();
-        next.hold(UNCOUNTED + 100);
+        next.hold(UNCOUNTED + 128);
         assert!(!next.must_go(&cx));
         next.release();
         assert_eq!(budget.holders().held, 0);
