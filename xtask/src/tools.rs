@@ -119,6 +119,9 @@ pub(crate) fn need_component(subcommand: &str, component: &str) -> Result<()> {
 
 /// Installs a package of Debian, where that is possible. The error says what to do.
 pub(crate) fn install_package(package: &str) -> Result<()> {
+    // Some is installed ahead, in a thread of its own; apt-get works for one at a time.
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !Path::new("/usr/bin/apt-get").exists() || !is_root()? {
         bail!("`{package}` is not installed: run `sudo apt-get install {package}`");
     }
