@@ -60,10 +60,10 @@ fn again(name: &str, has_context: bool) -> String {
     format!("oxikit agent chat {name}{context} --session")
 }
 
-/// What is said next.
+/// What the user sends next.
 enum Turn {
     Message(String),
-    /// To the tools that wait.
+    /// Answers to the tools that wait, in their order.
     Answers(Vec<Part>),
 }
 

@@ -19,26 +19,26 @@ use super::client::{Client, encoded, query};
 use super::failure::Failure;
 use super::run::{Call, RunError, RunPart, key_of};
 
-/// The way to an agent.
+/// An agent, and the tools that pass calls of it on.
 #[derive(Debug)]
 pub(super) struct ManagedAgent {
     pub(super) client: Client,
     pub(super) target: Target,
     pub(super) name: String,
-    /// Who talks to it.
+    /// The context of its runs, such as who the user is.
     pub(super) context: Option<Box<RawValue>>,
 }
 
 impl ManagedAgent {
     /// A conversation in a session. If tools wait for an answer in it they are known.
     pub(super) async fn in_session(self: &Arc<Self>, session: String) -> Result<Chat> {
-        let door = self.clone();
-        match Chat::load_session(door.clone(), &session).await {
+        let agent = self.clone();
+        match Chat::load_session(agent.clone(), &session).await {
             Ok(chat) if !chat.interrupts().is_empty() => Ok(chat),
             // Without a snapshot: the agent goes on from the latest one of that moment.
-            Ok(_) => Ok(Chat::new(door).in_session(session)),
+            Ok(_) => Ok(Chat::new(agent).in_session(session)),
             Err(status) if status.code() == StatusCode::NotFound => {
-                Ok(Chat::new(door).in_session(session))
+                Ok(Chat::new(agent).in_session(session))
             }
             Err(status) => Err(status),
         }

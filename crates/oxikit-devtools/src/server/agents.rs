@@ -42,7 +42,7 @@ const MAX_READ: usize = 16 << 20;
 pub(crate) struct AgentQuery {
     /// The id of a runtime; without it the current one is asked.
     runtime: Option<String>,
-    /// Who talks to the agent: the context of a run, a JSON object as text.
+    /// The context of the run, such as who the user is: a JSON object as text.
     context: Option<String>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) async fn details(
 struct Agent {
     shared: Arc<Shared>,
     runtime: Option<String>,
-    /// Who talks to it, as for a run.
+    /// The context, as for a run.
     context: Option<JsonObject>,
     action: ActionDescriptor,
 }

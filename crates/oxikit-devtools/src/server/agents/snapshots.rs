@@ -24,7 +24,7 @@ pub(crate) struct SnapshotQuery {
     session_id: Option<String>,
     /// The id of a runtime; without it the current one is asked.
     runtime: Option<String>,
-    /// Who talks to the agent: the context of a run, a JSON object as text.
+    /// The context of the run, such as who the user is: a JSON object as text.
     context: Option<String>,
 }
 
