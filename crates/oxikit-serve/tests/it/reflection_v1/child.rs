@@ -232,14 +232,20 @@ async fn a_plain_server_says_where_it_is_what_it_serves_and_what_fails() {
     assert!(!said.contains("oxikit::access"), "{said}");
     // What is logged is for the environment to say.
     for (filter, is_told) in [("off", false), ("oxikit_serve=info", true)] {
-        let mut program = Program::start("serve", &[("RUST_LOG", filter), ("PORT", "0")]);
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let port = free.port().to_string();
+        let mut program = Program::start("serve", &[("RUST_LOG", filter), ("PORT", &port)]);
         if is_told {
             let mut stderr = std::io::BufReader::new(program.process.stderr.take().unwrap());
             let mut line = String::new();
             std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
             assert!(address_in(&line).is_some(), "{line}");
         } else {
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            let until = std::time::Instant::now() + Duration::from_secs(10);
+            while std::net::TcpStream::connect(free).is_err() {
+                assert!(std::time::Instant::now() < until, "it does not listen");
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             program.signal("-TERM");
             assert_eq!(program.end().await.1, "", "{filter}");
         }
