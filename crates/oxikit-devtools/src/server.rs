@@ -36,6 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxikit_sql::{ProjectStore, TraceStore};
+use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
@@ -130,7 +131,7 @@ impl DevServer {
         let taken = taken.with_own_processes(OwnProcesses::new(own));
         let taken = taken.with_looks(server.shared.looks.clone());
         let spans = telemetry_routes(server.traces().clone(), tokens.telemetry, taken);
-        server.open(telemetry, Door::plain(spans));
+        server.open_on_own_thread(telemetry, Door::plain(spans))?;
         Ok(server)
     }
 
@@ -200,6 +201,34 @@ impl DevServer {
             let (closing, tracker) = (self.shared.closing.clone(), self.connections.clone());
             self.connections.spawn(listen::listen(listener, door.clone(), closing, tracker));
         }
+    }
+
+    /// Serves a port on one thread. Spans are many small posts that the one writer of the
+    /// database has to wait for anyway: threads that take them from each other cost more
+    /// than they gain, and runs do not wait behind spans.
+    fn open_on_own_thread(&self, bound: Bound, door: Door) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let closing = self.shared.closing.clone();
+        let serve = self.connections.track_future(async move {
+            let connections = TaskTracker::new();
+            for listener in bound.listeners {
+                let listener = listener.into_std().and_then(TcpListener::from_std);
+                match listener {
+                    Ok(listener) => {
+                        let (door, closing) = (door.clone(), closing.clone());
+                        let work = listen::listen(listener, door, closing, connections.clone());
+                        connections.spawn(work);
+                    }
+                    Err(error) => tracing::error!(%error, "spans cannot be taken"),
+                }
+            }
+            connections.close();
+            connections.wait().await;
+        });
+        std::thread::Builder::new()
+            .name("oxikit-telemetry".to_owned())
+            .spawn(move || runtime.block_on(serve))?;
+        Ok(())
     }
 }
 

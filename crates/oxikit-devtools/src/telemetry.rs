@@ -17,6 +17,7 @@ mod official;
 mod options;
 mod otlp;
 mod own_processes;
+mod path;
 mod peer_process;
 mod query;
 mod routes;

@@ -176,12 +176,8 @@ impl SqliteStore {
         let bells = Arc::new(Bells::default());
         bells.watch(connection::reader(path, &options)?)?;
         let SqliteOptions { patience, acknowledge_before_commit, .. } = options;
-        let of_writer = WriterOptions {
-            patience,
-            acknowledge_before_commit,
-            expects_failures: true,
-            gather: None,
-        };
+        let of_writer =
+            WriterOptions { patience, acknowledge_before_commit, expects_failures: true };
         let writer = Writer::start(connection, OpenFile::at(path), bells.clone(), of_writer)?;
         let readers = Readers::new(path.to_owned(), &options);
         let leases = Arc::new(Leases::new(Instance::enter(path)?));

@@ -1,8 +1,7 @@
 //! Secrets of known formats, wherever they stand.
 //!
 //! Every one is a long run of letters, digits and few signs, and most texts have few such
-//! runs: they are looked for in steps that no secret fits between, and only they are looked
-//! at closely.
+//! runs: only they are looked at closely.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -40,37 +39,28 @@ static BY_FIRST: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
 pub(super) fn cover(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut edit = Edit::new(text);
-    let mut at = SHORTEST - 1;
     let mut begin = 0;
-    while at < bytes.len() {
-        if !IS_PART[usize::from(bytes[at])] {
+    for (at, byte) in bytes.iter().enumerate() {
+        if !IS_PART[usize::from(*byte)] {
+            if at - begin >= SHORTEST {
+                look(bytes, begin..at, &mut edit);
+            }
             begin = at + 1;
-            at += SHORTEST;
-            continue;
-        }
-        let before = bytes[begin..at].iter().rev().take_while(|byte| is_part(byte)).count();
-        let behind = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
-        let long_run = at - before..at + behind;
-        begin = long_run.end;
-        at = long_run.end + SHORTEST;
-        if long_run.len() >= SHORTEST {
-            look(bytes, long_run, &mut edit);
         }
     }
+    if bytes.len() - begin >= SHORTEST {
+        look(bytes, begin..bytes.len(), &mut edit);
+    }
     edit.finish()
-}
-
-fn is_part(byte: &u8) -> bool {
-    IS_PART[usize::from(*byte)]
 }
 
 /// Covers the secrets of a run.
 fn look(bytes: &[u8], long_run: Range<usize>, edit: &mut Edit<'_>) {
     let mut at = long_run.start;
     while at < long_run.end {
-        if is_inside(bytes, at, long_run.start) {
-            at += 1;
-            continue;
+        at = skip_inside(bytes, at, &long_run);
+        if at == long_run.end {
+            break;
         }
         let secret = secret_at(bytes, at, long_run.start);
         // Some begin before what they are known by.
@@ -84,15 +74,20 @@ fn look(bytes: &[u8], long_run: Range<usize>, edit: &mut Edit<'_>) {
     }
 }
 
-/// Whether this place is in the middle of a word, and nothing that is known by its middle. It
-/// is asked for every byte of pictures and other data.
-fn is_inside(bytes: &[u8], at: usize, from: usize) -> bool {
+/// The next place, from `at` on, that is not in the middle of a word, or where something may be
+/// that is known by its middle. It is asked for every byte of pictures and other data.
+fn skip_inside(bytes: &[u8], at: usize, long_run: &Range<usize>) -> usize {
     /// An escape such as `\\u000a`, behind which a word begins, is no longer.
     const ESCAPE: usize = 5;
-    at > from + ESCAPE
-        && bytes[at - 1].is_ascii_alphanumeric()
-        && bytes[at - 3] != b'%'
-        && !matches!(bytes[at], b'Q' | b'.' | b'_' | b'-')
+    if at <= long_run.start + ESCAPE {
+        return at;
+    }
+    let is_inside = |place: &[u8]| {
+        place[2].is_ascii_alphanumeric()
+            && place[0] != b'%'
+            && !matches!(place[3], b'Q' | b'.' | b'_' | b'-')
+    };
+    at + bytes[at - 3..long_run.end].windows(4).take_while(|place| is_inside(place)).count()
 }
 
 /// The secret whose mark is here. `from` is where the run begins.

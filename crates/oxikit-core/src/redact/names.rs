@@ -76,11 +76,41 @@ pub fn is_secret_name(name: &str) -> bool {
         || SECRET_ENDINGS.iter().any(|ending| plain.ends_with(ending.as_bytes()))
 }
 
-/// Turns nearly all names away at their last letters.
+/// The last two letters of all secret names.
+const LAST_LETTERS: [&[u8; 2]; 12] =
+    [b"wd", b"rd", b"ie", b"se", b"re", b"ng", b"al", b"en", b"on", b"ls", b"et", b"ey"];
+
+/// By the last letter of a name, the letters that may stand before it in a secret one, a bit for
+/// each.
+const BEFORE_LAST: [u32; 32] = {
+    let mut before_last = [0; 32];
+    let mut place = 0;
+    while place < LAST_LETTERS.len() {
+        let [before, last] = *LAST_LETTERS[place];
+        before_last[(last & 31) as usize] |= 1 << (before & 31);
+        place += 1;
+    }
+    before_last
+};
+
+/// Turns nearly all names away at their last two letters, in any case. What ends with something
+/// else than letters and digits may be secret.
+fn may_end_secret(before: u8, last: u8) -> bool {
+    if !before.is_ascii_alphanumeric() || !last.is_ascii_alphanumeric() {
+        return true;
+    }
+    let are_letters = before.is_ascii_alphabetic() && last.is_ascii_alphabetic();
+    are_letters && BEFORE_LAST[usize::from(last & 31)] & (1 << (before & 31)) != 0
+}
+
+/// Turns most of the other names away at a few more letters.
 fn may_be_secret(name: &[u8]) -> bool {
     let [.., before, last] = name else {
         return false;
     };
+    if !may_end_secret(*before, *last) {
+        return false;
+    }
     if !before.is_ascii_alphanumeric() || !last.is_ascii_alphanumeric() {
         return true; // Letters may stand behind the separator.
     }
@@ -105,7 +135,7 @@ pub(super) fn cover(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut edit = Edit::new(text);
     for at in memchr2_iter(b':', b'=', bytes) {
-        if edit.has_passed(at) {
+        if edit.has_passed(at) || is_plain(bytes, at) {
             continue;
         }
         if let Some(password) = url_password(bytes, at) {
@@ -121,6 +151,20 @@ pub(super) fn cover(text: &str) -> Cow<'_, str> {
         }
     }
     edit.finish()
+}
+
+/// Whether the `:` or `=` at `at` follows a name that is not secret by its last letters, and is
+/// no part of a URL: nearly all are of this kind.
+fn is_plain(bytes: &[u8], at: usize) -> bool {
+    let mut name = &bytes[..at];
+    if let [rest @ .., b'"'] = name {
+        name = rest;
+        while let [rest @ .., b'\\'] = name {
+            name = rest;
+        }
+    }
+    let [.., before, last] = name else { return false };
+    !may_end_secret(*before, *last) && bytes.get(at + 1) != Some(&b'/')
 }
 
 /// The password in `scheme://user:password@host`, whose first `:` is at `at`.

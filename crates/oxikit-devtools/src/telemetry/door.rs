@@ -4,19 +4,26 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, FromRequestParts, RawPathParams, Request};
+use axum::Router;
+use axum::body::HttpBody;
+use axum::extract::{ConnectInfo, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use oxikit_core::StatusCode as Code;
 use oxikit_sql::TraceStore;
+use tokio::runtime::Handle;
 
-use super::TelemetryOptions;
 use super::answer::Refused;
 use super::own_processes::Connection;
+use super::{TelemetryOptions, path};
 use crate::manager::Token;
 use crate::manager::gate::{WrongTokens, check_sender};
+
+/// A post of more bytes takes so long to read that others would notice.
+const LARGE: u64 = 256 << 10;
 
 /// What all routes of the port share.
 #[derive(Debug)]
@@ -34,13 +41,16 @@ impl Door {
         Self { store, options, token, wrong_tokens: WrongTokens::default(), allowance }
     }
 
-    /// `None` if there is no token in the path.
-    async fn check_token(&self, parts: &mut Parts) -> Result<Option<()>, Refused> {
-        let params = RawPathParams::from_request_parts(parts, &()).await;
-        let params = params.map_err(|_| Refused::invalid("the path is not UTF-8"))?;
-        let presented = params.iter().find(|(name, _)| *name == "token");
-        let check = |(_, presented)| self.wrong_tokens.check(&self.token, presented);
-        Ok(presented.map(check).transpose()?)
+    /// The gates before all others: no foreign host name, no page at all, no wrong token.
+    /// What the routes get is the path without the token.
+    fn admit(&self, request: &mut Request) -> Result<Option<HasToken>, Refused> {
+        check_sender(request.uri(), request.headers())?;
+        path::merge_slashes(request.uri_mut());
+        let Some(presented) = path::token(request.uri()) else { return Ok(None) };
+        self.wrong_tokens.check(&self.token, presented)?;
+        path::remove_token(request.uri_mut());
+        request.extensions_mut().insert(HasToken);
+        Ok(Some(HasToken))
     }
 
     /// Whether the sender is a process of ours, whatever it has sent.
@@ -65,13 +75,57 @@ impl Door {
     }
 }
 
-/// The gates before all others: no foreign host name, and no page at all.
-pub(super) async fn check_host_and_origin(request: Request, next: Next) -> Response {
-    match check_sender(request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => Refused::from(refusal).into_response(),
+/// The port: the gates, and the routes behind them. They are called as they are, without
+/// layers: a post of one span costs less than a few layers do.
+#[derive(Clone)]
+pub(super) struct Port {
+    door: Arc<Door>,
+    with_token: TowerToHyperService<Router>,
+    without_token: TowerToHyperService<Router>,
+    /// Where large posts are read: nothing else waits for them there.
+    other_threads: Option<Handle>,
+}
+
+impl Port {
+    /// All routes, and those that are served without a token as well.
+    pub(super) fn new(
+        door: Arc<Door>,
+        all: Router<Arc<Door>>,
+        without_token: Router<Arc<Door>>,
+    ) -> Self {
+        let behind = |routes: Router<_>| TowerToHyperService::new(routes.with_state(door.clone()));
+        Self {
+            with_token: behind(all),
+            without_token: behind(without_token),
+            door,
+            other_threads: Handle::try_current().ok(),
+        }
+    }
+
+    pub(super) async fn answer(self, mut request: Request) -> Response {
+        let routes = match self.door.admit(&mut request) {
+            Ok(Some(HasToken)) => self.with_token,
+            Ok(None) => self.without_token,
+            Err(refused) => return refused.into_response(),
+        };
+        let is_large = request.body().size_hint().upper().is_none_or(|bytes| bytes > LARGE);
+        let answer = async move {
+            let Ok(response) = routes.call(request).await;
+            response
+        };
+        match self.other_threads.filter(|_| is_large) {
+            Some(threads) => threads.spawn(answer).await.unwrap_or_else(|error| {
+                tracing::error!(%error, "a large post was not stored");
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }),
+            None => answer.await,
+        }
     }
 }
+
+/// The path of the request began with `/t/<token>`, and it was the right one.
+#[derive(Debug, Clone, Copy)]
+struct HasToken;
 
 /// Somebody who may send. Python's runtime loses the path of the URL it was given, and
 /// the token with it; what comes without is stored with a mark, unless a process of ours
@@ -86,11 +140,10 @@ impl FromRequestParts<Arc<Door>> for Sender {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
-        match door.check_token(parts).await? {
-            Some(()) => Ok(Self::Verified),
-            None if door.is_own(parts).await => Ok(Self::Verified),
-            None => door.admit_unverified(parts).map(|()| Self::Unverified),
+        if parts.extensions.get::<HasToken>().is_some() || door.is_own(parts).await {
+            return Ok(Self::Verified);
         }
+        door.admit_unverified(parts).map(|()| Self::Unverified)
     }
 }
 
@@ -101,11 +154,11 @@ pub(super) struct Reader;
 impl FromRequestParts<Arc<Door>> for Reader {
     type Rejection = Refused;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Door>) -> Result<Self, Refused> {
         let missing = || {
             Refused::new(StatusCode::UNAUTHORIZED, Code::Unauthenticated, "the token is missing")
         };
-        door.check_token(parts).await?.map(|()| Self).ok_or_else(missing)
+        parts.extensions.get::<HasToken>().map(|_| Self).ok_or_else(missing)
     }
 }
 

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{StatusCode, Uri};
-use axum::middleware;
+use axum::http::StatusCode;
 use axum::routing::{get, post};
 use oxikit_core::StatusCode as Code;
 use oxikit_sql::TraceStore;
 
 use super::answer::Refused;
-use super::door::{Door, check_host_and_origin};
+use super::door::{Door, Port};
 use super::{TelemetryOptions, official, otlp};
 use crate::manager::Token;
 
@@ -39,39 +38,10 @@ use crate::manager::Token;
 /// token, where the system tells whose a connection is (Linux). Pages are always refused.
 pub fn telemetry_routes(store: TraceStore, token: Token, options: TelemetryOptions) -> Router {
     let door = Arc::new(Door::new(store, token, options));
-    let routes = Router::new()
-        .nest("/t/{token}", posts().merge(reads()))
-        .merge(posts())
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn(check_host_and_origin))
-        .with_state(door);
-    // Changed before the routes are looked up.
-    Router::new().fallback_service(routes).layer(middleware::map_request(merge_slashes))
-}
-
-/// A URL that ends with a slash, put before a path that begins with one, has two.
-async fn merge_slashes(mut request: Request) -> Request {
-    let uri = request.uri();
-    if !uri.path().contains("//") {
-        return request;
-    }
-    let mut path = String::with_capacity(uri.path().len());
-    for letter in uri.path().chars() {
-        if letter != '/' || !path.ends_with('/') {
-            path.push(letter);
-        }
-    }
-    if let Some(query) = uri.query() {
-        path.push('?');
-        path.push_str(query);
-    }
-    let mut parts = uri.clone().into_parts();
-    parts.path_and_query = path.parse().ok();
-    if let Ok(uri) = Uri::from_parts(parts) {
-        *request.uri_mut() = uri;
-    }
-    request
+    let refusing =
+        |routes: Router<_>| routes.fallback(nothing_here).method_not_allowed_fallback(wrong_method);
+    let port = Port::new(door, refusing(posts().merge(reads())), refusing(posts()));
+    Router::new().fallback(move |request: Request| port.clone().answer(request))
 }
 
 fn posts() -> Router<Arc<Door>> {

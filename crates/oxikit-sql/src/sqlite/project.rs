@@ -114,7 +114,6 @@ impl ProjectStore {
             patience: PATIENCE,
             acknowledge_before_commit: false,
             expects_failures: true,
-            gather: None,
         };
         let (file, bells) = (OpenFile::at(path), Arc::new(Bells::default()));
         let writer = Writer::start(connection, file, bells, of_writer)?;

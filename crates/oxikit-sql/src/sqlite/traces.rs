@@ -14,6 +14,7 @@ mod options;
 mod post;
 mod query;
 mod read;
+mod recent_words;
 mod removal;
 mod repair;
 mod sessions;
@@ -25,7 +26,6 @@ mod words;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxikit_core::ports::StoreError;
 use oxikit_wire::trace::SpanData;
@@ -53,9 +53,6 @@ pub use removal::PrunedTraces;
 pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 pub use usage::{ModelPrice, TokenUsage};
-
-/// Posts come over several connections at the same time, and nobody waits for their answers.
-const GATHER: Duration = Duration::from_micros(200);
 
 pub(super) const SCHEMA: Schema = Schema {
     // `oxtr` in ASCII.
@@ -154,12 +151,8 @@ impl TraceStore {
         let TraceOptions { patience, readers, max_pages, .. } = options;
         let of_file = SqliteOptions { patience, readers, max_pages, ..SqliteOptions::default() };
         let connection = connection::writer(path, &of_file, &SCHEMA)?;
-        let of_writer = WriterOptions {
-            patience,
-            acknowledge_before_commit: false,
-            expects_failures: false,
-            gather: Some(GATHER),
-        };
+        let of_writer =
+            WriterOptions { patience, acknowledge_before_commit: false, expects_failures: false };
         let file = OpenFile::at(path);
         let writer = Writer::start(connection, file, Arc::new(Bells::default()), of_writer)?;
         let readers = Readers::new(path.to_owned(), &of_file);
@@ -206,17 +199,18 @@ impl TraceStore {
         let Inner { options, writer, feeds, upkeep, health, .. } = &*self.0;
         let max_spans = i64::try_from(options.max_spans).unwrap_or(i64::MAX);
         let work = {
-            let (posts, health) = (posts.clone(), health.clone());
+            let (posts, upkeep, health) = (posts.clone(), upkeep.clone(), health.clone());
             move |txn: &Txn<'_>| -> Outcome<Vec<Written>> {
-                posts.iter().map(|post| ingest::write(txn, post, max_spans, &health)).collect()
+                let write = |post| ingest::write(txn, post, max_spans, &upkeep.recent, &health);
+                posts.iter().map(write).collect()
             }
         };
         let tell = {
             let (posts, feeds, upkeep) = (posts.clone(), feeds.clone(), upkeep.clone());
             move |written: &Vec<Written>| {
                 for (post, written) in posts.iter().zip(written) {
-                    upkeep.note(written);
-                    let stored = written.stored.iter().map(|place| &post.spans[*place]);
+                    upkeep.note(post, written);
+                    let stored = written.stored.iter().map(|stored| &post.spans[stored.place]);
                     feeds.tell(&post.trace, stored.map(|span| (&*span.json, span.end > 0.0)));
                 }
             }
@@ -262,9 +256,9 @@ impl TraceStore {
             if let Ok(true) = self.look("the words", words::is_complete).await {
                 return Ok(());
             }
-            let health = self.0.health.clone();
+            let (upkeep, health) = (self.0.upkeep.clone(), self.0.health.clone());
             let was_careful = health.is_careful();
-            let index = move |txn: &Txn<'_>| words::index(txn, INDEX_STEP, &health);
+            let index = move |txn: &Txn<'_>| words::index(txn, INDEX_STEP, &upkeep.recent, &health);
             match self.change("the words", index).await {
                 Err(TraceError::Damaged(_)) if !was_careful => {}
                 indexed => indexed?,

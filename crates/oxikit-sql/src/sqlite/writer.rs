@@ -45,9 +45,6 @@ pub(super) struct WriterOptions {
     /// transaction is guarded against it, at the price of a copy of every page that they
     /// change; else they are done again.
     pub(super) expects_failures: bool,
-    /// How long the thread waits for others when the last transaction was shared and this one
-    /// would be shared by fewer. A transaction costs about the same for one as for many.
-    pub(super) gather: Option<Duration>,
 }
 
 impl Writer {
@@ -228,16 +225,7 @@ struct Thread {
 impl Thread {
     fn run(mut self, mut inbox: mpsc::Receiver<Box<dyn Job>>) {
         let mut jobs = Vec::with_capacity(BATCH);
-        let mut shared_by = 1;
         while inbox.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            if let Some(gather) = self.options.gather
-                && jobs.len() < shared_by
-            {
-                // Nobody has to wake a thread that sleeps: those who come meanwhile only queue.
-                std::thread::sleep(gather);
-                jobs.extend(std::iter::from_fn(|| inbox.try_recv().ok()).take(BATCH - jobs.len()));
-            }
-            shared_by = jobs.len();
             let jobs = std::mem::take(&mut jobs);
             let work = std::panic::AssertUnwindSafe(|| self.settle(jobs));
             if std::panic::catch_unwind(work).is_err() {

@@ -11,6 +11,7 @@ use super::super::session_row::now_ms;
 use super::super::writer::Txn;
 use super::blocks;
 use super::post::{NewSpan, Post};
+use super::recent_words::RecentWords;
 use super::usage::TokenUsage;
 use super::words;
 
@@ -23,10 +24,19 @@ pub(super) const MAX_SPANS: i64 = (1 << PLACE_BITS) - 1;
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) is_new_trace: bool,
-    /// Places in the post of the spans that were stored.
-    pub(super) stored: Vec<usize>,
+    pub(super) stored: Vec<StoredSpan>,
     /// How many of them have words that can be searched for.
     pub(super) fresh: usize,
+}
+
+/// A span that was stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StoredSpan {
+    /// Its place in the post.
+    pub(super) place: usize,
+    pub(super) number: i64,
+    /// Whether it was already stored as one that has ended.
+    pub(super) had_ended: bool,
 }
 
 /// Stores the spans of a post that are news.
@@ -34,6 +44,7 @@ pub(super) fn write(
     txn: &Txn<'_>,
     post: &Post,
     max_spans: i64,
+    recent: &RecentWords,
     health: &Health,
 ) -> Outcome<Written> {
     let mut written = Written::default();
@@ -48,8 +59,11 @@ pub(super) fn write(
     };
     let mut ended = Runs::default();
     for (place, span) in post.spans.iter().enumerate() {
-        let Some(number) = trace.add(txn, post, span, max_spans.min(MAX_SPANS))? else { continue };
-        written.stored.push(place);
+        let added = trace.add(txn, post, span, max_spans.min(MAX_SPANS))?;
+        let Some((number, had_ended)) = added else { continue };
+        // What is known of it is not true any more, and what is new not yet committed.
+        recent.take(number);
+        written.stored.push(StoredSpan { place, number, had_ended });
         if span.end > 0.0 {
             written.fresh += 1;
             ended.add(number);
@@ -128,28 +142,28 @@ impl TraceRow {
         Ok(Self { number, ..Self::default() })
     }
 
-    /// The number of the span; `None` if it is not stored, because it has ended already, or
-    /// because there are too many.
+    /// The number of the span, and whether it had ended before; `None` if it is not stored,
+    /// because it has ended already, or because there are too many.
     fn add(
         &mut self,
         txn: &Txn<'_>,
         post: &Post,
         span: &NewSpan,
         max_spans: i64,
-    ) -> Outcome<Option<i64>> {
+    ) -> Outcome<Option<(i64, bool)>> {
         let next = (self.number << PLACE_BITS) | self.spans;
         // Most spans are new: that is tried first.
         let is_new = self.spans < max_spans && insert_span(txn, self.number, next, span)?;
-        let number = if is_new {
+        let (number, had_ended) = if is_new {
             self.spans += 1;
-            next
+            (next, false)
         } else {
             match Known::find(txn, self.number, &span.id)? {
                 Some(known) if known.has_ended && span.end <= 0.0 => return Ok(None),
                 Some(known) => {
                     self.usage.subtract(&known.usage);
                     update_span(txn, known.number, span)?;
-                    known.number
+                    (known.number, known.has_ended)
                 }
                 None => {
                     self.dropped += 1;
@@ -172,7 +186,7 @@ impl TraceRow {
             self.has_root = span.is_root;
             self.shown = Some(Shown::new(post, span));
         }
-        Ok(Some(number))
+        Ok(Some((number, had_ended)))
     }
 
     fn write(self, txn: &Txn<'_>, id: &str, is_new: bool, health: &Health) -> Outcome<()> {

@@ -49,8 +49,11 @@ pub(super) struct Name<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// The text of a value if it is one.
 pub(super) fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
-    let is_text = value.get().starts_with('"');
-    is_text.then(|| serde_json::from_str::<Name<'_>>(value.get()).ok().map(|name| name.0)).flatten()
+    let text = value.get().strip_prefix('"')?.strip_suffix('"')?;
+    if !text.contains('\\') {
+        return Some(Cow::Borrowed(text));
+    }
+    serde_json::from_str::<Name<'_>>(value.get()).ok().map(|name| name.0)
 }
 
 /// What a person would read: the text, or the JSON of anything else.

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use oxikit_wire::JsonObject;
 use oxikit_wire::trace::SpanData;
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use super::ids::stored_id;
 use super::members::{Cut, Members, Name, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
-use super::{TraceError, TraceOptions};
+use super::{TraceError, TraceOptions, words};
 
 /// A label of more bytes cannot be searched for.
 const MAX_LABEL_BYTES: usize = 256;
@@ -50,6 +51,8 @@ pub(super) struct NewSpan {
     pub(super) usage: Option<TokenUsage>,
     /// The span as it came.
     pub(super) json: String,
+    /// What it can be searched for by, once it has ended.
+    pub(super) words: String,
 }
 
 #[derive(Deserialize)]
@@ -85,8 +88,8 @@ struct SpanText<'a> {
     _library: LibraryText<'a>,
     #[serde(borrow, rename = "spanKind")]
     _span_kind: Cow<'a, str>,
-    #[serde(default)]
-    status: Option<StatusText>,
+    #[serde(borrow, default)]
+    status: Option<StatusText<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -96,9 +99,11 @@ struct LibraryText<'a> {
 }
 
 #[derive(Deserialize)]
-struct StatusText {
+struct StatusText<'a> {
     #[serde(deserialize_with = "oxikit_wire::number::integer")]
     code: i64,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
 }
 
 fn present<'de, D: Deserializer<'de>>(
@@ -121,9 +126,7 @@ impl Post {
         let post: PostText<'_> = serde_json::from_slice(json)
             .map_err(|error| TraceError::Post(format!("it is not a trace: {error}")))?;
         check_trace_id(&post.trace_id)?;
-        let span = |(id, json): (Cow<'_, str>, &serde_json::value::RawValue)| {
-            NewSpan::read(&id, json.get(), options)
-        };
+        let span = |(id, json): (Cow<'_, str>, &RawValue)| NewSpan::read(&id, json.get(), options);
         Ok(Self {
             spans: post.spans.0.into_iter().map(span).collect::<Result<_, _>>()?,
             trace: stored_id(&post.trace_id),
@@ -175,12 +178,18 @@ impl NewSpan {
         let text = |name| attributes.get(name).and_then(text_of);
         let subtype = text("genkit:metadata:subtype");
         let usage = usage_of(attributes, subtype.as_deref(), &options.prices);
-        let code = span.status.map(|status| status.code);
+        let code = span.status.as_ref().map(|status| status.code);
+        let message = span.status.as_ref().and_then(|status| text_of(status.message?));
+        let cut = cut(json, attributes, Cut::Bytes(options.max_attribute_bytes));
+        let words = match &cut {
+            _ if span.end_time <= 0.0 => String::new(),
+            Some(cut) => words::words_of(cut),
+            None => words::collect(&span.display_name, message.as_deref(), attributes),
+        };
         let is_error = code == Some(2) || text("genkit:state").as_deref() == Some("error");
         Ok(Self {
             kind: subtype.or_else(|| text("genkit:type")).map(Cow::into_owned),
-            json: cut(json, attributes, Cut::Bytes(options.max_attribute_bytes))
-                .unwrap_or_else(|| json.to_owned()),
+            json: cut.unwrap_or_else(|| json.to_owned()),
             id: id.to_owned(),
             is_root: span.parent_span_id.is_none(),
             name: span.display_name,
@@ -191,6 +200,7 @@ impl NewSpan {
             session,
             labels,
             usage,
+            words,
         })
     }
 }

@@ -18,6 +18,7 @@ use super::super::walk;
 use super::super::writer::Txn;
 use super::ingest::{self, MAX_SPANS, PLACE_BITS, usage_at};
 use super::post::{NewSpan, Post};
+use super::recent_words::RecentWords;
 use super::upkeep::INDEX_STEP;
 use super::{SCHEMA, TraceOptions, TraceStore, damage, words};
 
@@ -53,8 +54,9 @@ impl TraceStore {
             let mut parts = traces(old, new, &health)?;
             parts.push(copy_rows(old, new, "logs", "log lines")?);
             parts.push(copy_rows(old, new, "documents", "documents")?);
+            let recent = RecentWords::default();
             while !words::is_complete(new)? {
-                in_transaction(new, |txn| words::index(txn, INDEX_STEP, &health))?;
+                in_transaction(new, |txn| words::index(txn, INDEX_STEP, &recent, &health))?;
             }
             Ok(parts)
         })
@@ -151,7 +153,7 @@ impl Saved {
             spans: std::mem::take(&mut self.spans),
         };
         in_transaction(new, |txn| {
-            let written = ingest::write(txn, &post, MAX_SPANS, health)?;
+            let written = ingest::write(txn, &post, MAX_SPANS, &RecentWords::default(), health)?;
             self.written += written.stored.len() as u64;
             if let Some(row) = row {
                 txn.sql("UPDATE traces SET dropped = ?2, written_at = ?3 WHERE id = ?1")?

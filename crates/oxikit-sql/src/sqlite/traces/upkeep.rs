@@ -14,6 +14,8 @@ use super::super::session_row::now_ms;
 use super::super::walk;
 use super::super::writer::{Promise, Txn, Writer};
 use super::ingest::Written;
+use super::post::Post;
+use super::recent_words::RecentWords;
 use super::{TraceOptions, blocks, read, words};
 
 /// So many spans go into the index at once.
@@ -32,6 +34,7 @@ pub(super) struct Upkeep {
     fresh: AtomicUsize,
     traces: AtomicUsize,
     logs: AtomicUsize,
+    pub(super) recent: RecentWords,
 }
 
 impl Default for Upkeep {
@@ -41,12 +44,21 @@ impl Default for Upkeep {
             fresh: AtomicUsize::new(INDEX_STEP),
             traces: AtomicUsize::new(usize::MAX / 2),
             logs: AtomicUsize::new(0),
+            recent: RecentWords::default(),
         }
     }
 }
 
 impl Upkeep {
-    pub(super) fn note(&self, written: &Written) {
+    /// Counts what was written, and keeps the words of the spans that have ended.
+    pub(super) fn note(&self, post: &Post, written: &Written) {
+        for stored in &written.stored {
+            let span = &post.spans[stored.place];
+            // Else the index may have words of it already, which are to go.
+            if span.end > 0.0 && !stored.had_ended {
+                self.recent.keep(stored.number, span.words.clone());
+            }
+        }
         self.fresh.fetch_add(written.fresh, Ordering::Relaxed);
         self.traces.fetch_add(usize::from(written.is_new_trace), Ordering::Relaxed);
     }
@@ -56,12 +68,18 @@ impl Upkeep {
     }
 
     /// Leaves the writer what is due.
-    pub(super) fn leave(&self, writer: &Writer, options: &TraceOptions, health: &Arc<Health>) {
+    pub(super) fn leave(
+        self: &Arc<Self>,
+        writer: &Writer,
+        options: &TraceOptions,
+        health: &Arc<Health>,
+    ) {
         if self.fresh.load(Ordering::Relaxed) >= INDEX_STEP {
             self.fresh.store(0, Ordering::Relaxed);
-            let of_file = health.clone();
+            let (upkeep, of_file) = (self.clone(), health.clone());
             let index = move |txn: &Txn<'_>| {
-                of_file.noted("the words", words::index(txn, 2 * INDEX_STEP, &of_file))
+                let indexed = words::index(txn, 2 * INDEX_STEP, &upkeep.recent, &of_file);
+                of_file.noted("the words", indexed)
             };
             writer.leave(Promise::UntilPowerCut, index);
         }

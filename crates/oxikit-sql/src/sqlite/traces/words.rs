@@ -3,6 +3,7 @@
 //! They are made here, for the index and for what is looked for alike: no text that
 //! a person types can be anything else to the index than words.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
@@ -13,11 +14,14 @@ use super::super::failure::{Failure, Outcome};
 use super::super::walk;
 use super::super::writer::Txn;
 use super::members::{Members, shown};
+use super::recent_words::RecentWords;
 
 /// So much of a value can be searched; what is longer is data rather than text.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
 /// A word of more bytes is none: most are pictures, written as letters.
 const MAX_WORD_BYTES: usize = 40;
+/// The words of most spans take less.
+const USUAL_BYTES: usize = 512;
 /// So many words can be looked for at once.
 const MAX_WANTED: usize = 32;
 
@@ -47,13 +51,18 @@ pub(super) fn leave(txn: &Txn<'_>, run: (i64, i64)) -> Outcome<()> {
 
 /// Puts spans into the index whose words are not there yet, so many at most. Nothing is put
 /// into an index that is known to be damaged.
-pub(super) fn index(txn: &Txn<'_>, limit: usize, health: &Health) -> Outcome<()> {
+pub(super) fn index(
+    txn: &Txn<'_>,
+    limit: usize,
+    recent: &RecentWords,
+    health: &Health,
+) -> Outcome<()> {
     if are_damaged(txn.connection())? {
         return Ok(());
     }
     guarded(txn, health, || {
-        let mut text = String::new();
-        take(txn, limit)?.into_iter().try_for_each(|run| index_run(txn, run, &mut text))?;
+        recent.check(txn.connection())?;
+        take(txn, limit)?.into_iter().try_for_each(|run| index_run(txn, run, recent))?;
         // Else the index is written with the commit, and a damaged one fails that.
         txn.sql("INSERT INTO words (words) VALUES ('flush')")?.execute([])?;
         Ok(())
@@ -153,17 +162,23 @@ fn take(txn: &Txn<'_>, limit: usize) -> Outcome<Vec<(i64, i64)>> {
     Ok(runs)
 }
 
-fn index_run(txn: &Txn<'_>, run: (i64, i64), text: &mut String) -> Outcome<()> {
+fn index_run(txn: &Txn<'_>, run: (i64, i64), recent: &RecentWords) -> Outcome<()> {
     let (mut from, to) = run;
+    while from <= to
+        && let Some(words) = recent.take(from)
+    {
+        txn.sql("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?.execute((from, &*words))?;
+        from += 1;
+    }
     // A span that cannot be read has no words; those behind it have.
-    while !index_readable(txn, &mut from, to, text)? && from < to {
+    while from <= to && !index_readable(txn, &mut from, to)? {
         from += 1;
     }
     Ok(())
 }
 
 /// Moves `from` behind the last span that could be read; `false` if that was not the end.
-fn index_readable(txn: &Txn<'_>, from: &mut i64, to: i64, text: &mut String) -> Outcome<bool> {
+fn index_readable(txn: &Txn<'_>, from: &mut i64, to: i64) -> Outcome<bool> {
     let sql = "SELECT number, json FROM spans WHERE number BETWEEN ?1 AND ?2";
     let mut select = txn.sql(sql)?;
     let mut rows = select.query((*from, to))?;
@@ -171,11 +186,10 @@ fn index_readable(txn: &Txn<'_>, from: &mut i64, to: i64, text: &mut String) -> 
         let Some(row) = walk::whole(rows.next().map_err(Into::into))? else { return Ok(false) };
         let Some(row) = row else { return Ok(true) };
         let number: i64 = row.get(0)?;
-        text.clear();
-        collect(row.get_ref(1)?.as_str().unwrap_or_default(), text);
+        let words = words_of(row.get_ref(1)?.as_str().unwrap_or_default());
         // It may have ended twice.
         txn.sql("INSERT OR REPLACE INTO words (rowid, text) VALUES (?1, ?2)")?
-            .execute((number, &*text))?;
+            .execute((number, &*words))?;
         *from = number + 1;
     }
 }
@@ -190,23 +204,29 @@ pub(super) fn is_complete(connection: &Connection) -> Outcome<bool> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SpanText<'a> {
-    #[serde(default)]
-    display_name: String,
+    #[serde(borrow, default)]
+    display_name: Cow<'a, str>,
     #[serde(borrow, default)]
     attributes: Members<'a>,
-    #[serde(default)]
-    status: StatusText,
+    #[serde(borrow, default)]
+    status: StatusText<'a>,
 }
 
 #[derive(Default, Deserialize)]
-struct StatusText {
-    #[serde(default)]
-    message: Option<String>,
+struct StatusText<'a> {
+    #[serde(borrow, default)]
+    message: Option<Cow<'a, str>>,
+}
+
+/// The words of the JSON of a span.
+pub(super) fn words_of(json: &str) -> String {
+    let Ok(span) = serde_json::from_str::<SpanText<'_>>(json) else { return String::new() };
+    collect(&span.display_name, span.status.message.as_deref(), &span.attributes)
 }
 
 /// The words of a span, with spaces between.
-fn collect(json: &str, text: &mut String) {
-    let Ok(span) = serde_json::from_str::<SpanText<'_>>(json) else { return };
+pub(super) fn collect(name: &str, message: Option<&str>, attributes: &Members<'_>) -> String {
+    let mut text = String::with_capacity(USUAL_BYTES);
     let mut add = |value: &str| {
         let value = &value[..value.floor_char_boundary(MAX_VALUE_BYTES)];
         each_word(value, |word| {
@@ -214,9 +234,9 @@ fn collect(json: &str, text: &mut String) {
             text.push(' ');
         });
     };
-    add(&span.display_name);
-    span.status.message.iter().for_each(|message| add(message));
-    for (name, value) in &span.attributes.0 {
+    add(name);
+    message.into_iter().for_each(&mut add);
+    for (name, value) in &attributes.0 {
         // These say the same of nearly every span.
         let is_usual = matches!(
             &**name,
@@ -226,23 +246,31 @@ fn collect(json: &str, text: &mut String) {
             add(&shown(value));
         }
     }
+    text
 }
 
 /// Calls `take` with each word of a text: letters and digits, in lower case. Signs of
 /// scripts without spaces are a word each.
 fn each_word(text: &str, mut take: impl FnMut(&str)) {
-    let mut word = String::new();
+    let mut word = String::with_capacity(MAX_WORD_BYTES);
     let mut end = |word: &mut String| {
         if (1..=MAX_WORD_BYTES).contains(&word.len()) {
             take(word);
         }
         word.clear();
     };
-    for character in text.chars() {
+    let mut rest = text;
+    loop {
+        // Most letters are of ASCII: they are taken by the run.
+        let run = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let (letters, behind) = rest.split_at(run);
+        let begin = word.len();
+        word.push_str(letters);
+        word[begin..].make_ascii_lowercase();
+        let Some(character) = behind.chars().next() else { break };
+        rest = &behind[character.len_utf8()..];
         if !character.is_alphanumeric() {
             end(&mut word);
-        } else if character.is_ascii() {
-            word.push(character.to_ascii_lowercase());
         } else {
             let is_sign = character >= '\u{2e80}';
             if is_sign {

@@ -60,6 +60,32 @@ async fn words_are_found_in_names_values_and_errors() {
     check("quick", &["u"]).await;
 }
 
+/// Words are kept in memory until they are in the index; another store has to read them from
+/// the rows, and may have put them into the index meanwhile.
+#[tokio::test]
+async fn the_words_of_a_span_that_ends_again_replace_the_former_ones() {
+    let folder = folder();
+    let (store, other) = (open(&folder), open(&folder));
+    let put_words = async |store: &TraceStore, id: &str, words: &str| {
+        put(store, &span(id, "root", 2000.0, json!({"x": words}))).await;
+    };
+    put_words(&store, "a", "first").await;
+    put_words(&store, "a", "second").await;
+    assert_eq!((find(&store, "first").await, find(&store, "second").await.len()), (vec![], 1));
+    put_words(&store, "a", "third").await;
+    assert_eq!((find(&store, "second").await, find(&store, "third").await.len()), (vec![], 1));
+
+    put_words(&store, "b", "fourth").await;
+    assert_eq!(find(&other, "fourth").await, ["b"]);
+    put_words(&other, "b", "fifth").await;
+    assert_eq!((find(&store, "fourth").await, find(&store, "fifth").await.len()), (vec![], 1));
+    // Its number is given again, by the other store, while this one keeps its words.
+    put_words(&store, "c", "sixth").await;
+    assert!(other.delete("c").await.unwrap());
+    put_words(&other, "d", "seventh").await;
+    assert_eq!((find(&store, "sixth").await, find(&store, "seventh").await.len()), (vec![], 1));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
