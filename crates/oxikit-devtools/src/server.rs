@@ -35,8 +35,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxikit_sql::{ProjectStore, TraceStore};
+use oxikit_sql::{ProjectStore, TraceStore, TraceWriter};
 use tokio::net::TcpListener;
+use tokio_util::sync::DropGuard;
 use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
@@ -63,6 +64,8 @@ pub struct DevServer {
     urls: Urls,
     files: files::Files,
     connections: TaskTracker,
+    /// Ends what runs on threads of its own, also if nobody has closed the server.
+    _closing: DropGuard,
 }
 
 /// Where the doors are. Each URL has its token in it: it opens everything behind it.
@@ -105,7 +108,7 @@ impl DevServer {
         let tokens = Tokens::new(former);
         let urls = tokens.urls(&api, &reflection, &telemetry);
         files::make_data_dir(&data_dir)?;
-        let traces = files::open_traces(&data_dir, options.traces.clone())?;
+        let (traces, writer) = files::open_traces(&data_dir, options.traces.clone())?;
         let project = files::open_project(&data_dir)?;
         let runtimes = Runtimes::new(manager_options(&options, &reflection, &urls));
         runtimes.discover(&options.root).map_err(|error| {
@@ -115,6 +118,7 @@ impl DevServer {
         let shared = Arc::new(Shared::new(options, runtimes.clone(), traces, project));
         let server = Self {
             files: files::Files::write(&shared.options.root, &data_dir, &urls, &tokens.api)?,
+            _closing: shared.closing.clone().drop_guard(),
             shared,
             urls,
             connections: TaskTracker::new(),
@@ -131,7 +135,7 @@ impl DevServer {
         let taken = taken.with_own_processes(OwnProcesses::new(own));
         let taken = taken.with_looks(server.shared.looks.clone());
         let spans = telemetry_routes(server.traces().clone(), tokens.telemetry, taken);
-        server.open_on_own_thread(telemetry, Door::plain(spans))?;
+        server.open_on_own_thread(telemetry, Door::plain(spans), writer)?;
         Ok(server)
     }
 
@@ -203,10 +207,11 @@ impl DevServer {
         }
     }
 
-    /// Serves a port on one thread. Spans are many small posts that the one writer of the
-    /// database has to wait for anyway: threads that take them from each other cost more
-    /// than they gain, and runs do not wait behind spans.
-    fn open_on_own_thread(&self, bound: Bound, door: Door) -> io::Result<()> {
+    /// Takes spans on one thread, and writes them there. They are many small posts, of which
+    /// each has to wait for a transaction: to hand them to other threads costs more than it
+    /// gains, and those that come while one is written share the next. Runs do not wait
+    /// behind spans.
+    fn open_on_own_thread(&self, bound: Bound, door: Door, writer: TraceWriter) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let closing = self.shared.closing.clone();
         let serve = self.connections.track_future(async move {
@@ -225,9 +230,12 @@ impl DevServer {
             connections.close();
             connections.wait().await;
         });
-        std::thread::Builder::new()
-            .name("oxikit-telemetry".to_owned())
-            .spawn(move || runtime.block_on(serve))?;
+        std::thread::Builder::new().name("oxikit-telemetry".to_owned()).spawn(move || {
+            let writes = runtime.spawn(writer.run());
+            runtime.block_on(serve);
+            // Others may still store something.
+            _ = runtime.block_on(writes);
+        })?;
         Ok(())
     }
 }

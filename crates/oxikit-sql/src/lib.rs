@@ -36,5 +36,5 @@ pub use sqlite::{
     OpenError, ProjectError, ProjectStore, PrunedTraces, RepairError, Repaired, SavedPart,
     SeenSession, SeenSessionPage, SeenSessionQuery, SqliteOptions, SqliteStore, StoredDocument,
     StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed, TraceFilter, TraceOptions,
-    TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
+    TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary, TraceWriter,
 };

@@ -45,6 +45,7 @@ pub use traces::{
     FilterValue, FilterValues, Imported, LogPage, LogQuery, ModelPrice, PrunedTraces, SeenSession,
     SeenSessionPage, SeenSessionQuery, StoredSpan, TokenUsage, TraceError, TraceEvent, TraceFeed,
     TraceFilter, TraceOptions, TracePage, TraceQuery, TraceStatus, TraceStore, TraceSummary,
+    TraceWriter,
 };
 use writer::{Writer, WriterOptions};
 

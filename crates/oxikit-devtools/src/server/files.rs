@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use oxikit_core::timestamp;
-use oxikit_sql::{OpenError, ProjectStore, TraceOptions, TraceStore};
+use oxikit_sql::{OpenError, ProjectStore, TraceOptions, TraceStore, TraceWriter};
 use oxikit_wire::rpc::GENKIT_GITIGNORE;
 use serde::{Deserialize, Serialize};
 
@@ -182,10 +182,13 @@ pub(crate) fn project_path(data_dir: &Path) -> PathBuf {
     data_dir.join("project.db")
 }
 
-/// Opens the traces of the project.
-pub(crate) fn open_traces(data_dir: &Path, options: TraceOptions) -> io::Result<TraceStore> {
+/// Opens the traces of the project, and leaves it to the caller where they are written.
+pub(crate) fn open_traces(
+    data_dir: &Path,
+    options: TraceOptions,
+) -> io::Result<(TraceStore, TraceWriter)> {
     let path = traces_path(data_dir);
-    TraceStore::open_with(&path, options).map_err(|error| {
+    TraceStore::open_apart(&path, options).map_err(|error| {
         cannot_be_used(&path, &error, "it holds traces only, and can be moved or deleted")
     })
 }

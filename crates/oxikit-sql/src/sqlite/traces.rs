@@ -18,6 +18,7 @@ mod recent_words;
 mod removal;
 mod repair;
 mod sessions;
+mod tokens;
 mod torn;
 mod upkeep;
 mod usage;
@@ -37,7 +38,7 @@ use super::damage::{Health, REPAIR, Reason};
 use super::failure::{Failure, Outcome};
 use super::file_check::{DELETED, OpenFile};
 use super::readers::Readers;
-use super::writer::{Promise, Txn, Writer, WriterOptions};
+use super::writer::{Promise, Txn, Writer, WriterOptions, WriterWork};
 use feed::Feeds;
 pub use feed::{TraceEvent, TraceFeed};
 pub use files::Imported;
@@ -95,6 +96,30 @@ pub(super) const SCHEMA: Schema = Schema {
 #[derive(Clone)]
 pub struct TraceStore(Arc<Inner>);
 
+/// Writes what a [`TraceStore`] is given; made by [`TraceStore::open_apart`].
+pub struct TraceWriter(WriterWork);
+
+impl TraceWriter {
+    /// Writes until the last clone of the store is gone.
+    ///
+    /// The thread is blocked while a transaction is written, so it should have little else to
+    /// do. If those who store spans are tasks on the same thread, nobody has to wake another
+    /// thread for a post, and all posts that have come by then share a transaction.
+    pub async fn run(self) {
+        self.0.run().await;
+    }
+
+    fn run_on_thread(self) {
+        self.0.run_on_thread();
+    }
+}
+
+impl fmt::Debug for TraceWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceWriter").finish_non_exhaustive()
+    }
+}
+
 struct Inner {
     options: TraceOptions,
     writer: Writer,
@@ -147,6 +172,22 @@ impl TraceStore {
     ///
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: TraceOptions) -> Result<Self, OpenError> {
+        let (store, writer) = Self::open_apart(path, options)?;
+        let thread = std::thread::Builder::new().name("oxikit-sqlite-writer".to_owned());
+        thread.spawn(move || writer.run_on_thread())?;
+        Ok(store)
+    }
+
+    /// Opens the file, and leaves it to the caller where the store writes. Nothing is written
+    /// before [`TraceWriter::run`] is called.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_apart(
+        path: impl AsRef<Path>,
+        options: TraceOptions,
+    ) -> Result<(Self, TraceWriter), OpenError> {
         let path = path.as_ref();
         let TraceOptions { patience, readers, max_pages, .. } = options;
         let of_file = SqliteOptions { patience, readers, max_pages, ..SqliteOptions::default() };
@@ -154,11 +195,12 @@ impl TraceStore {
         let of_writer =
             WriterOptions { patience, acknowledge_before_commit: false, expects_failures: false };
         let file = OpenFile::at(path);
-        let writer = Writer::start(connection, file, Arc::new(Bells::default()), of_writer)?;
+        let (writer, work) = Writer::new(connection, file, Arc::new(Bells::default()), of_writer);
         let readers = Readers::new(path.to_owned(), &of_file);
         let (feeds, upkeep) = (Arc::default(), Arc::default());
         let health = Arc::new(Health::of(path.to_owned()));
-        Ok(Self(Arc::new(Inner { options, writer, readers, feeds, upkeep, health })))
+        let inner = Inner { options, writer, readers, feeds, upkeep, health };
+        Ok((Self(Arc::new(inner)), TraceWriter(work)))
     }
 
     /// Stores the spans of a post: the JSON of a [`TraceData`](oxikit_wire::trace::TraceData).

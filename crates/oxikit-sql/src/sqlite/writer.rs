@@ -1,7 +1,8 @@
-//! The one thread that writes.
+//! The one that writes.
 //!
 //! It takes all that waits, does it in one transaction, and answers when the
-//! transaction is on the disk: many writers share one wait for the disk.
+//! transaction is on the disk: many callers share one wait for the disk. It has a thread of
+//! its own, or is a task on the thread of its callers.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -29,14 +30,14 @@ pub(super) enum Promise {
     UntilPowerCut,
 }
 
-/// The handle. The thread ends when the last one is gone and all is done.
+/// The handle. The one that writes ends when the last one is gone and all is done.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     queue: mpsc::Sender<Box<dyn Job>>,
     patience: Duration,
 }
 
-/// What the thread needs besides its connection.
+/// What the one that writes needs besides its connection.
 #[derive(Debug)]
 pub(super) struct WriterOptions {
     pub(super) patience: Duration,
@@ -48,19 +49,31 @@ pub(super) struct WriterOptions {
 }
 
 impl Writer {
+    /// Starts a thread that writes.
     pub(super) fn start(
         connection: Connection,
         file: OpenFile,
         bells: Arc<Bells>,
         options: WriterOptions,
     ) -> std::io::Result<Self> {
-        let (queue, inbox) = mpsc::channel(QUEUE);
-        let patience = options.patience;
-        let thread = Thread { connection, file, bells, options, is_full: true };
+        let (writer, work) = Self::new(connection, file, bells, options);
         std::thread::Builder::new()
             .name("oxikit-sqlite-writer".to_owned())
-            .spawn(move || thread.run(inbox))?;
-        Ok(Self { queue, patience })
+            .spawn(move || work.run_on_thread())?;
+        Ok(writer)
+    }
+
+    /// A writer, and its work, which somebody has to run.
+    pub(super) fn new(
+        connection: Connection,
+        file: OpenFile,
+        bells: Arc<Bells>,
+        options: WriterOptions,
+    ) -> (Self, WriterWork) {
+        let (queue, inbox) = mpsc::channel(QUEUE);
+        let patience = options.patience;
+        let execution = Execution { connection, file, bells, options, is_full: true };
+        (Self { queue, patience }, WriterWork { execution, inbox })
     }
 
     /// Does the work inside of a transaction. It may be done twice, if the first
@@ -213,7 +226,30 @@ where
     }
 }
 
-struct Thread {
+/// What a writer does, until the last handle of it is gone.
+pub(super) struct WriterWork {
+    execution: Execution,
+    inbox: mpsc::Receiver<Box<dyn Job>>,
+}
+
+impl WriterWork {
+    pub(super) fn run_on_thread(mut self) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while self.inbox.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            self.execution.settle_or_report(std::mem::take(&mut jobs));
+        }
+    }
+
+    /// Blocks the thread for each transaction.
+    pub(super) async fn run(mut self) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while self.inbox.recv_many(&mut jobs, BATCH).await > 0 {
+            self.execution.settle_or_report(std::mem::take(&mut jobs));
+        }
+    }
+}
+
+struct Execution {
     connection: Connection,
     file: OpenFile,
     bells: Arc<Bells>,
@@ -222,16 +258,12 @@ struct Thread {
     is_full: bool,
 }
 
-impl Thread {
-    fn run(mut self, mut inbox: mpsc::Receiver<Box<dyn Job>>) {
-        let mut jobs = Vec::with_capacity(BATCH);
-        while inbox.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            let jobs = std::mem::take(&mut jobs);
-            let work = std::panic::AssertUnwindSafe(|| self.settle(jobs));
-            if std::panic::catch_unwind(work).is_err() {
-                // Those who wait hear of it by the end of their channel.
-                tracing::error!("a write to the SQLite store panicked; please report this");
-            }
+impl Execution {
+    fn settle_or_report(&mut self, jobs: Vec<Box<dyn Job>>) {
+        let work = std::panic::AssertUnwindSafe(|| self.settle(jobs));
+        if std::panic::catch_unwind(work).is_err() {
+            // Those who wait hear of it by the end of their channel.
+            tracing::error!("a write to the SQLite store panicked; please report this");
         }
     }
 

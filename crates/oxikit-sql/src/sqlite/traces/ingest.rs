@@ -24,14 +24,14 @@ pub(super) const MAX_SPANS: i64 = (1 << PLACE_BITS) - 1;
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) is_new_trace: bool,
-    pub(super) stored: Vec<StoredSpan>,
+    pub(super) stored: Vec<WrittenSpan>,
     /// How many of them have words that can be searched for.
     pub(super) fresh: usize,
 }
 
 /// A span that was stored.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StoredSpan {
+pub(super) struct WrittenSpan {
     /// Its place in the post.
     pub(super) place: usize,
     pub(super) number: i64,
@@ -63,7 +63,7 @@ pub(super) fn write(
         let Some((number, had_ended)) = added else { continue };
         // What is known of it is not true any more, and what is new not yet committed.
         recent.take(number);
-        written.stored.push(StoredSpan { place, number, had_ended });
+        written.stored.push(WrittenSpan { place, number, had_ended });
         if span.end > 0.0 {
             written.fresh += 1;
             ended.add(number);

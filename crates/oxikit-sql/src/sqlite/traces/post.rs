@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::ids::stored_id;
 use super::members::{Cut, Members, Name, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
-use super::{TraceError, TraceOptions, words};
+use super::{TraceError, TraceOptions, tokens};
 
 /// A label of more bytes cannot be searched for.
 const MAX_LABEL_BYTES: usize = 256;
@@ -183,8 +183,8 @@ impl NewSpan {
         let cut = cut(json, attributes, Cut::Bytes(options.max_attribute_bytes));
         let words = match &cut {
             _ if span.end_time <= 0.0 => String::new(),
-            Some(cut) => words::words_of(cut),
-            None => words::collect(&span.display_name, message.as_deref(), attributes),
+            Some(cut) => tokens::words_of(cut),
+            None => tokens::collect(&span.display_name, message.as_deref(), attributes),
         };
         let is_error = code == Some(2) || text("genkit:state").as_deref() == Some("error");
         Ok(Self {

@@ -1,35 +1,25 @@
-//! Words that spans are found by.
-//!
-//! They are made here, for the index and for what is looked for alike: no text that
-//! a person types can be anything else to the index than words.
+//! The index of the words that spans are found by.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
-use serde::Deserialize;
 
 use super::super::damage::Health;
 use super::super::failure::{Failure, Outcome};
 use super::super::walk;
 use super::super::writer::Txn;
-use super::members::{Members, shown};
 use super::recent_words::RecentWords;
+use super::tokens::{each_word, words_of};
 
-/// So much of a value can be searched; what is longer is data rather than text.
-const MAX_VALUE_BYTES: usize = 16 * 1024;
-/// A word of more bytes is none: most are pictures, written as letters.
-const MAX_WORD_BYTES: usize = 40;
-/// The words of most spans take less.
-const USUAL_BYTES: usize = 512;
 /// So many words can be looked for at once.
 const MAX_WANTED: usize = 32;
 
 /// What the index is asked; `None` if there is no word in the text.
 pub(super) fn wanted(text: &str) -> Option<String> {
     let mut wanted: Vec<String> = Vec::new();
+    let mut buffer = String::new();
     for part in text.split_whitespace() {
-        each_word(part, |word| wanted.push(format!("\"{word}\"")));
+        each_word(part, &mut buffer, |word| wanted.push(format!("\"{word}\"")));
         if let Some(last) =
             wanted.last_mut().filter(|last| part.ends_with('*') && last.ends_with('"'))
         {
@@ -199,89 +189,4 @@ pub(super) fn is_complete(connection: &Connection) -> Outcome<bool> {
     let sql = "SELECT 1 FROM fresh LIMIT 1";
     let found = connection.prepare_cached(sql)?.query_row([], |_| Ok(())).optional()?;
     Ok(found.is_none())
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SpanText<'a> {
-    #[serde(borrow, default)]
-    display_name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    attributes: Members<'a>,
-    #[serde(borrow, default)]
-    status: StatusText<'a>,
-}
-
-#[derive(Default, Deserialize)]
-struct StatusText<'a> {
-    #[serde(borrow, default)]
-    message: Option<Cow<'a, str>>,
-}
-
-/// The words of the JSON of a span.
-pub(super) fn words_of(json: &str) -> String {
-    let Ok(span) = serde_json::from_str::<SpanText<'_>>(json) else { return String::new() };
-    collect(&span.display_name, span.status.message.as_deref(), &span.attributes)
-}
-
-/// The words of a span, with spaces between.
-pub(super) fn collect(name: &str, message: Option<&str>, attributes: &Members<'_>) -> String {
-    let mut text = String::with_capacity(USUAL_BYTES);
-    let mut add = |value: &str| {
-        let value = &value[..value.floor_char_boundary(MAX_VALUE_BYTES)];
-        each_word(value, |word| {
-            text.push_str(word);
-            text.push(' ');
-        });
-    };
-    add(name);
-    message.into_iter().for_each(&mut add);
-    for (name, value) in &attributes.0 {
-        // These say the same of nearly every span.
-        let is_usual = matches!(
-            &**name,
-            "genkit:type" | "genkit:isRoot" | "genkit:path" | "genkit:state" | "genkit:name"
-        );
-        if !is_usual {
-            add(&shown(value));
-        }
-    }
-    text
-}
-
-/// Calls `take` with each word of a text: letters and digits, in lower case. Signs of
-/// scripts without spaces are a word each.
-fn each_word(text: &str, mut take: impl FnMut(&str)) {
-    let mut word = String::with_capacity(MAX_WORD_BYTES);
-    let mut end = |word: &mut String| {
-        if (1..=MAX_WORD_BYTES).contains(&word.len()) {
-            take(word);
-        }
-        word.clear();
-    };
-    let mut rest = text;
-    loop {
-        // Most letters are of ASCII: they are taken by the run.
-        let run = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
-        let (letters, behind) = rest.split_at(run);
-        let begin = word.len();
-        word.push_str(letters);
-        word[begin..].make_ascii_lowercase();
-        let Some(character) = behind.chars().next() else { break };
-        rest = &behind[character.len_utf8()..];
-        if !character.is_alphanumeric() {
-            end(&mut word);
-        } else {
-            let is_sign = character >= '\u{2e80}';
-            if is_sign {
-                end(&mut word);
-            }
-            // What is no letter any more, such as a dot above, would split the word.
-            word.extend(character.to_lowercase().filter(|lower| lower.is_alphanumeric()));
-            if is_sign {
-                end(&mut word);
-            }
-        }
-    }
-    end(&mut word);
 }
