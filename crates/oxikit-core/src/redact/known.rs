@@ -1,7 +1,8 @@
 //! Secrets of known formats, wherever they stand.
 //!
 //! Every one is a long run of letters, digits and few signs, and most texts have few such
-//! runs: only they are looked at closely.
+//! runs: they are looked for in steps that no secret fits between, and only they are looked
+//! at closely.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -27,6 +28,16 @@ const IS_PART: [bool; 256] = {
     is_part
 };
 
+/// Whether a byte in the middle of a word begins nothing that is known by its middle.
+const MAY_BE_INSIDE: [bool; 256] = {
+    let mut may_be_inside = [true; 256];
+    may_be_inside[b'Q' as usize] = false;
+    may_be_inside[b'.' as usize] = false;
+    may_be_inside[b'_' as usize] = false;
+    may_be_inside[b'-' as usize] = false;
+    may_be_inside
+};
+
 /// The formats by the first byte of their marks.
 static BY_FIRST: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
     let mut by_first = vec![Vec::new(); 256];
@@ -39,19 +50,28 @@ static BY_FIRST: LazyLock<Vec<Vec<&'static Format>>> = LazyLock::new(|| {
 pub(super) fn cover(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut edit = Edit::new(text);
+    let mut at = SHORTEST - 1;
     let mut begin = 0;
-    for (at, byte) in bytes.iter().enumerate() {
-        if !IS_PART[usize::from(*byte)] {
-            if at - begin >= SHORTEST {
-                look(bytes, begin..at, &mut edit);
-            }
+    while at < bytes.len() {
+        if !IS_PART[usize::from(bytes[at])] {
             begin = at + 1;
+            at += SHORTEST;
+            continue;
+        }
+        let before = bytes[begin..at].iter().rev().take_while(|byte| is_part(byte)).count();
+        let behind = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
+        let long_run = at - before..at + behind;
+        begin = long_run.end;
+        at = long_run.end + SHORTEST;
+        if long_run.len() >= SHORTEST {
+            look(bytes, long_run, &mut edit);
         }
     }
-    if bytes.len() - begin >= SHORTEST {
-        look(bytes, begin..bytes.len(), &mut edit);
-    }
     edit.finish()
+}
+
+fn is_part(byte: &u8) -> bool {
+    IS_PART[usize::from(*byte)]
 }
 
 /// Covers the secrets of a run.
@@ -82,12 +102,15 @@ fn skip_inside(bytes: &[u8], at: usize, long_run: &Range<usize>) -> usize {
     if at <= long_run.start + ESCAPE {
         return at;
     }
-    let is_inside = |place: &[u8]| {
-        place[2].is_ascii_alphanumeric()
-            && place[0] != b'%'
-            && !matches!(place[3], b'Q' | b'.' | b'_' | b'-')
-    };
-    at + bytes[at - 3..long_run.end].windows(4).take_while(|place| is_inside(place)).count()
+    let mut at = at;
+    while at < long_run.end
+        && bytes[at - 1].is_ascii_alphanumeric()
+        && MAY_BE_INSIDE[usize::from(bytes[at])]
+        && bytes[at - 3] != b'%'
+    {
+        at += 1;
+    }
+    at
 }
 
 /// The secret whose mark is here. `from` is where the run begins.
