@@ -41,7 +41,7 @@ use tokio_util::sync::DropGuard;
 use tokio_util::task::TaskTracker;
 
 use crate::manager::{ManagerOptions, Runtimes, Token, socket_route};
-use crate::telemetry::{OwnProcesses, telemetry_routes};
+use crate::telemetry::{OwnProcesses, telemetry_port};
 pub(crate) use app::how_to_connect;
 pub use app::{AppControl, AppState, AppStatus};
 pub use files::ManagerFile;
@@ -134,8 +134,8 @@ impl DevServer {
         let taken = server.shared.options.telemetry.clone();
         let taken = taken.with_own_processes(OwnProcesses::new(own));
         let taken = taken.with_looks(server.shared.looks.clone());
-        let spans = telemetry_routes(server.traces().clone(), tokens.telemetry, taken);
-        server.open_on_own_thread(telemetry, Door::plain(spans), writer)?;
+        let spans = telemetry_port(server.traces().clone(), tokens.telemetry, taken);
+        server.open_on_own_thread(telemetry, Door::telemetry(spans), writer)?;
         Ok(server)
     }
 
@@ -231,12 +231,22 @@ impl DevServer {
             connections.wait().await;
         });
         std::thread::Builder::new().name("oxikit-telemetry".to_owned()).spawn(move || {
+            runtime.spawn(always_wake_soon());
             let writes = runtime.spawn(writer.run());
             runtime.block_on(serve);
             // Others may still store something.
             _ = runtime.block_on(writes);
         })?;
         Ok(())
+    }
+}
+
+/// A timer that is set for an earlier time than all others makes a system call. Each post sets
+/// one; beside this one none is the earliest.
+async fn always_wake_soon() {
+    let mut each_second = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        each_second.tick().await;
     }
 }
 

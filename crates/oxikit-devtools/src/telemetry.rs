@@ -27,7 +27,9 @@ mod unverified;
 
 pub use api::trace_routes;
 pub(crate) use api::{TRACE_ROUTES, failure as trace_failure, status as trace_status};
+pub(crate) use door::TelemetryPort;
 pub(crate) use looks::Looks;
 pub use options::TelemetryOptions;
 pub(crate) use own_processes::{Connection, OwnProcess, OwnProcesses};
+pub(crate) use routes::telemetry_port;
 pub use routes::telemetry_routes;

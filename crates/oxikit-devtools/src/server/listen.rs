@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use super::gate::Gate;
 use super::proof::PROOF;
 use super::{PortChoice, unread};
-use crate::telemetry::Connection;
+use crate::telemetry::{Connection, TelemetryPort};
 
 /// Time to send the headers of a request.
 const HEADER_TIME: Duration = Duration::from_secs(10);
@@ -108,8 +108,14 @@ async fn bind_port(host: IpAddr, port: u16) -> io::Result<Bound> {
 #[derive(Clone)]
 pub(crate) struct Door {
     gate: Option<Arc<Gate>>,
-    service: TowerToHyperService<Router>,
+    routes: Routes,
     patience: Duration,
+}
+
+#[derive(Clone)]
+enum Routes {
+    Router(TowerToHyperService<Router>),
+    Telemetry(TelemetryPort),
 }
 
 impl Door {
@@ -120,8 +126,13 @@ impl Door {
 
     /// Routes that look after themselves.
     pub(crate) fn plain(router: Router) -> Self {
-        let service = TowerToHyperService::new(router);
-        Self { gate: None, service, patience: STALLED_READER_TIME }
+        let routes = Routes::Router(TowerToHyperService::new(router));
+        Self { gate: None, routes, patience: STALLED_READER_TIME }
+    }
+
+    /// The port of spans, which looks after itself.
+    pub(crate) fn telemetry(port: TelemetryPort) -> Self {
+        Self { gate: None, routes: Routes::Telemetry(port), patience: STALLED_READER_TIME }
     }
 
     /// The socket of runtimes, which may be busy.
@@ -156,7 +167,13 @@ impl Door {
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let (request, body) = unread::lend(request);
-        let Ok(response) = self.service.call(request).await;
+        let response = match &self.routes {
+            Routes::Router(router) => {
+                let Ok(response) = router.call(request).await;
+                response
+            }
+            Routes::Telemetry(port) => port.answer(request).await,
+        };
         if let Some(body) = body {
             body.read_away().await;
         }

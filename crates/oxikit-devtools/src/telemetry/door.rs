@@ -78,7 +78,7 @@ impl Door {
 /// The port: the gates, and the routes behind them. They are called as they are, without
 /// layers: a post of one span costs less than a few layers do.
 #[derive(Clone)]
-pub(super) struct Port {
+pub(crate) struct TelemetryPort {
     door: Arc<Door>,
     with_token: TowerToHyperService<Router>,
     without_token: TowerToHyperService<Router>,
@@ -86,7 +86,7 @@ pub(super) struct Port {
     other_threads: Option<Handle>,
 }
 
-impl Port {
+impl TelemetryPort {
     /// All routes, and those that are served without a token as well.
     pub(super) fn new(
         door: Arc<Door>,
@@ -102,23 +102,24 @@ impl Port {
         }
     }
 
-    pub(super) async fn answer(self, mut request: Request) -> Response {
+    pub(crate) async fn answer(&self, mut request: Request) -> Response {
         let routes = match self.door.admit(&mut request) {
-            Ok(Some(HasToken)) => self.with_token,
-            Ok(None) => self.without_token,
+            Ok(Some(HasToken)) => &self.with_token,
+            Ok(None) => &self.without_token,
             Err(refused) => return refused.into_response(),
         };
         let is_large = request.body().size_hint().upper().is_none_or(|bytes| bytes > LARGE);
-        let answer = async move {
+        let Some(threads) = self.other_threads.as_ref().filter(|_| is_large) else {
             let Ok(response) = routes.call(request).await;
-            response
+            return response;
         };
-        match self.other_threads.filter(|_| is_large) {
-            Some(threads) => threads.spawn(answer).await.unwrap_or_else(|error| {
+        let answer = routes.call(request);
+        match threads.spawn(answer).await {
+            Ok(Ok(response)) => response,
+            Err(error) => {
                 tracing::error!(%error, "a large post was not stored");
                 StatusCode::INTERNAL_SERVER_ERROR.into_response()
-            }),
-            None => answer.await,
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use oxikit_core::StatusCode as Code;
 use oxikit_sql::TraceStore;
 
 use super::answer::Refused;
-use super::door::{Door, Port};
+use super::door::{Door, TelemetryPort};
 use super::{TelemetryOptions, official, otlp};
 use crate::manager::Token;
 
@@ -37,11 +37,23 @@ use crate::manager::Token;
 /// have started, and of runtimes that have registered, count as if they came with the
 /// token, where the system tells whose a connection is (Linux). Pages are always refused.
 pub fn telemetry_routes(store: TraceStore, token: Token, options: TelemetryOptions) -> Router {
+    let port = telemetry_port(store, token, options);
+    Router::new().fallback(move |request: Request| {
+        let port = port.clone();
+        async move { port.answer(request).await }
+    })
+}
+
+/// The same, to be called without a router around it.
+pub(crate) fn telemetry_port(
+    store: TraceStore,
+    token: Token,
+    options: TelemetryOptions,
+) -> TelemetryPort {
     let door = Arc::new(Door::new(store, token, options));
     let refusing =
         |routes: Router<_>| routes.fallback(nothing_here).method_not_allowed_fallback(wrong_method);
-    let port = Port::new(door, refusing(posts().merge(reads())), refusing(posts()));
-    Router::new().fallback(move |request: Request| port.clone().answer(request))
+    TelemetryPort::new(door, refusing(posts().merge(reads())), refusing(posts()))
 }
 
 fn posts() -> Router<Arc<Door>> {
