@@ -135,7 +135,7 @@ impl DevServer {
         let taken = taken.with_own_processes(OwnProcesses::new(own));
         let taken = taken.with_looks(server.shared.looks.clone());
         let spans = telemetry_port(server.traces().clone(), tokens.telemetry, taken);
-        server.open_on_own_thread(telemetry, Door::telemetry(spans), writer)?;
+        server.take_spans(telemetry, Door::telemetry(spans), writer)?;
         Ok(server)
     }
 
@@ -211,29 +211,25 @@ impl DevServer {
     /// each has to wait for a transaction: to hand them to other threads costs more than it
     /// gains, and those that come while one is written share the next. Runs do not wait
     /// behind spans.
-    fn open_on_own_thread(&self, bound: Bound, door: Door, writer: TraceWriter) -> io::Result<()> {
+    fn take_spans(&self, bound: Bound, door: Door, writer: TraceWriter) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let closing = self.shared.closing.clone();
-        let serve = self.connections.track_future(async move {
-            let connections = TaskTracker::new();
+        let connections = TaskTracker::new();
+        {
+            // The listeners and their tasks belong to the runtime of the thread.
+            let _inside = runtime.enter();
             for listener in bound.listeners {
-                let listener = listener.into_std().and_then(TcpListener::from_std);
-                match listener {
-                    Ok(listener) => {
-                        let (door, closing) = (door.clone(), closing.clone());
-                        let work = listen::listen(listener, door, closing, connections.clone());
-                        connections.spawn(work);
-                    }
-                    Err(error) => tracing::error!(%error, "spans cannot be taken"),
-                }
+                let listener = TcpListener::from_std(listener.into_std()?)?;
+                let closing = self.shared.closing.clone();
+                let work = listen::listen(listener, door.clone(), closing, connections.clone());
+                connections.spawn(work);
             }
-            connections.close();
-            connections.wait().await;
-        });
+        }
+        connections.close();
+        let served = self.connections.track_future(async move { connections.wait().await });
         std::thread::Builder::new().name("oxikit-telemetry".to_owned()).spawn(move || {
             runtime.spawn(always_wake_soon());
             let writes = runtime.spawn(writer.run());
-            runtime.block_on(serve);
+            runtime.block_on(served);
             // Others may still store something.
             _ = runtime.block_on(writes);
         })?;

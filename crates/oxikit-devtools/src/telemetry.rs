@@ -9,7 +9,6 @@
 mod answer;
 mod api;
 mod body;
-mod door;
 mod follow;
 mod looks;
 mod native;
@@ -19,6 +18,7 @@ mod otlp;
 mod own_processes;
 mod path;
 mod peer_process;
+mod port;
 mod query;
 mod routes;
 mod secrets;
@@ -27,9 +27,9 @@ mod unverified;
 
 pub use api::trace_routes;
 pub(crate) use api::{TRACE_ROUTES, failure as trace_failure, status as trace_status};
-pub(crate) use door::TelemetryPort;
 pub(crate) use looks::Looks;
 pub use options::TelemetryOptions;
 pub(crate) use own_processes::{Connection, OwnProcess, OwnProcesses};
+pub(crate) use port::TelemetryPort;
 pub(crate) use routes::telemetry_port;
 pub use routes::telemetry_routes;

@@ -12,7 +12,7 @@ use http_body_util::LengthLimitError;
 use oxikit_core::StatusCode as Code;
 
 use super::answer::{PROTOBUF, Refused};
-use super::door::Door;
+use super::port::PortState;
 
 /// How long a body may take, and how much longer for each MiB of it.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -35,23 +35,23 @@ pub(super) enum Form {
     Protobuf,
 }
 
-impl FromRequest<Arc<Door>> for JsonPost {
+impl FromRequest<Arc<PortState>> for JsonPost {
     type Rejection = Refused;
 
-    async fn from_request(request: Request, door: &Arc<Door>) -> Result<Self, Refused> {
+    async fn from_request(request: Request, state: &Arc<PortState>) -> Result<Self, Refused> {
         match form_of(request.headers())? {
-            Form::Json => read(request, door.options.max_body).await.map(Self),
+            Form::Json => read(request, state.options.max_body).await.map(Self),
             Form::Protobuf => Err(Refused::unsupported("the body must be `application/json`")),
         }
     }
 }
 
-impl FromRequest<Arc<Door>> for OtlpPost {
+impl FromRequest<Arc<PortState>> for OtlpPost {
     type Rejection = Refused;
 
-    async fn from_request(request: Request, door: &Arc<Door>) -> Result<Self, Refused> {
+    async fn from_request(request: Request, state: &Arc<PortState>) -> Result<Self, Refused> {
         let form = form_of(request.headers())?;
-        Ok(Self { form, bytes: read(request, door.options.max_body).await? })
+        Ok(Self { form, bytes: read(request, state.options.max_body).await? })
     }
 }
 

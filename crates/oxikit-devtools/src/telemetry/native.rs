@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::answer::Refused;
-use super::door::{Door, Sender};
+use super::port::{PortState, Sender};
 use super::unverified;
 
 /// So many traces of one post are on their way at the same time.
@@ -18,31 +18,31 @@ const AT_ONCE: usize = 64;
 const MAX_TRACES: usize = 10_000;
 
 /// Stores a trace, or a list of them. The text is read once, by the store.
-pub(super) async fn store(door: &Door, sender: Sender, json: &[u8]) -> Result<(), Refused> {
+pub(super) async fn store(state: &PortState, sender: Sender, json: &[u8]) -> Result<(), Refused> {
     let json = std::str::from_utf8(json).map_err(|_| Refused::invalid("the body is not UTF-8"))?;
-    let json = if door.options.raw { Cow::Borrowed(json) } else { redact::text(json) };
+    let json = if state.options.raw { Cow::Borrowed(json) } else { redact::text(json) };
     if !json.trim_ascii_start().starts_with('[') {
-        return store_one(door, sender, &json).await;
+        return store_one(state, sender, &json).await;
     }
     let no_list = |error| Refused::invalid(format!("it is no list of traces: {error}"));
     let Posts(posts) = serde_json::from_str(&json).map_err(no_list)?;
     // In their order: a span that begins and ends in one post has ended.
     for posts in posts.chunks(AT_ONCE) {
-        let stored = posts.iter().map(|post| store_one(door, sender, post.get()));
+        let stored = posts.iter().map(|post| store_one(state, sender, post.get()));
         try_join_all(stored).await?;
     }
     Ok(())
 }
 
-async fn store_one(door: &Door, sender: Sender, json: &str) -> Result<(), Refused> {
-    if door.options.looks.is_post_of_one(json) {
+async fn store_one(state: &PortState, sender: Sender, json: &str) -> Result<(), Refused> {
+    if state.options.looks.is_post_of_one(json) {
         return Ok(());
     }
     match sender {
-        Sender::Verified => door.store.ingest(json.as_bytes()).await?,
+        Sender::Verified => state.store.ingest(json.as_bytes()).await?,
         Sender::Unverified => {
-            let json = unverified::mark_post(&door.store, json).await?;
-            door.store.ingest(json.as_bytes()).await?;
+            let json = unverified::mark_post(&state.store, json).await?;
+            state.store.ingest(json.as_bytes()).await?;
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::answer::{Refused, json_text};
 use super::body::JsonPost;
-use super::door::{Door, Reader, Sender};
+use super::port::{PortState, Reader, Sender};
 use super::query::UrlQuery;
 use super::{follow, native, tools};
 
@@ -21,11 +21,11 @@ pub(super) struct Named {
 }
 
 pub(super) async fn add_trace(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<PortState>>,
     sender: Sender,
     JsonPost(json): JsonPost,
 ) -> Result<&'static str, Refused> {
-    native::store(&door, sender, &json).await?;
+    native::store(&state, sender, &json).await?;
     Ok("OK")
 }
 
@@ -34,7 +34,7 @@ pub(super) async fn health(_: Reader) -> &'static str {
 }
 
 pub(super) async fn list(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<PortState>>,
     _: Reader,
     url: UrlQuery,
 ) -> Result<Response, Refused> {
@@ -42,29 +42,29 @@ pub(super) async fn list(
     query.limit = url.lenient("limit").unwrap_or(query.limit);
     query.after = url.owned("continuationToken");
     query.filter = url.text("filter").map(TraceFilter::from_json).transpose()?;
-    Ok(json_text(tools::traces(&door.store, &query).await?))
+    Ok(json_text(tools::traces(&state.store, &query).await?))
 }
 
 pub(super) async fn trace(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<PortState>>,
     _: Reader,
     Path(named): Path<Named>,
 ) -> Result<Response, Refused> {
     let id = named.trace_id()?;
-    let trace = door.store.get(id).await?;
+    let trace = state.store.get(id).await?;
     Ok(json_text(trace.unwrap_or_default()))
 }
 
 pub(super) async fn stream(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<PortState>>,
     _: Reader,
     Path(named): Path<Named>,
 ) -> Result<Response, Refused> {
-    Ok(follow::official_events(&door.store, named.trace_id()?))
+    Ok(follow::official_events(&state.store, named.trace_id()?))
 }
 
 pub(super) async fn logs(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<PortState>>,
     _: Reader,
     Path(named): Path<Named>,
     url: UrlQuery,
@@ -79,7 +79,7 @@ pub(super) async fn logs(
     query.span_id = named.span.or_else(|| url.owned("spanId"));
     query.min_severity = url.lenient("severityNumber");
     query.severity_text = url.owned("severityText");
-    Ok(json_text(tools::logs(&door.store, &query).await?))
+    Ok(json_text(tools::logs(&state.store, &query).await?))
 }
 
 impl Named {

@@ -26,7 +26,7 @@ use serde_json::json;
 
 use super::answer::{PROTOBUF, Refused, json_text};
 use super::body::{Form, OtlpPost};
-use super::door::{Door, Sender};
+use super::port::{PortState, Sender};
 use super::{secrets, unverified};
 
 /// The span that others are put below.
@@ -57,7 +57,7 @@ struct Rejected {
 
 /// Spans; as JSON log lines, too.
 pub(super) async fn add_spans(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<PortState>>,
     sender: Sender,
     destination: Destination,
     post: OtlpPost,
@@ -66,7 +66,7 @@ pub(super) async fn add_spans(
         let resource_spans = ExportTraceServiceRequest::decode(bytes)?.resource_spans;
         Ok(Export { resource_spans: Some(resource_spans), ..Export::default() })
     });
-    let stored = store(&door, sender, destination, export).await;
+    let stored = store(&state, sender, destination, export).await;
     answer(post.form, stored, "rejectedSpans", |rejected| ExportTraceServiceResponse {
         partial_success: Some(ExportTracePartialSuccess {
             rejected_spans: rejected.count,
@@ -77,7 +77,7 @@ pub(super) async fn add_spans(
 
 /// Log lines; as JSON spans, too.
 pub(super) async fn add_logs(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<PortState>>,
     sender: Sender,
     destination: Destination,
     post: OtlpPost,
@@ -86,7 +86,7 @@ pub(super) async fn add_logs(
         let resource_logs = ExportLogsServiceRequest::decode(bytes)?.resource_logs;
         Ok(Export { resource_logs: Some(resource_logs), ..Export::default() })
     });
-    let stored = store(&door, sender, destination, export).await;
+    let stored = store(&state, sender, destination, export).await;
     answer(post.form, stored, "rejectedLogRecords", |rejected| ExportLogsServiceResponse {
         partial_success: Some(ExportLogsPartialSuccess {
             rejected_log_records: rejected.count,
@@ -118,7 +118,7 @@ impl Export {
 }
 
 async fn store(
-    door: &Door,
+    state: &PortState,
     sender: Sender,
     Destination(home): Destination,
     export: Result<Export, Refused>,
@@ -127,19 +127,19 @@ async fn store(
     let mut rejected = Rejected::default();
     let found = resource_spans.unwrap_or_default();
     let mut spans = spans::of(found, home.as_ref(), &mut rejected);
-    spans.retain(|span| !door.options.looks.has(&span.trace_id));
-    if !door.options.raw {
+    spans.retain(|span| !state.options.looks.has(&span.trace_id));
+    if !state.options.raw {
         spans.iter_mut().for_each(secrets::cover_span);
     }
     if sender == Sender::Unverified {
-        spans = unverified::mark_spans(&door.store, spans).await?;
+        spans = unverified::mark_spans(&state.store, spans).await?;
     }
     if !spans.is_empty() {
-        door.store.ingest_spans(spans).await?;
+        state.store.ingest_spans(spans).await?;
     }
     let mut logs = logs::of(resource_logs.unwrap_or_default(), home.as_ref());
     for log in &mut logs {
-        if !door.options.raw {
+        if !state.options.raw {
             secrets::cover_log(log);
         }
         if sender == Sender::Unverified {
@@ -147,7 +147,7 @@ async fn store(
         }
     }
     if !logs.is_empty() {
-        door.store.add_logs(logs).await?;
+        state.store.add_logs(logs).await?;
     }
     Ok(rejected)
 }

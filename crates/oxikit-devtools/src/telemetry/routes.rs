@@ -10,7 +10,7 @@ use oxikit_core::StatusCode as Code;
 use oxikit_sql::TraceStore;
 
 use super::answer::Refused;
-use super::door::{Door, TelemetryPort};
+use super::port::{PortState, TelemetryPort};
 use super::{TelemetryOptions, official, otlp};
 use crate::manager::Token;
 
@@ -50,13 +50,13 @@ pub(crate) fn telemetry_port(
     token: Token,
     options: TelemetryOptions,
 ) -> TelemetryPort {
-    let door = Arc::new(Door::new(store, token, options));
+    let state = Arc::new(PortState::new(store, token, options));
     let refusing =
         |routes: Router<_>| routes.fallback(nothing_here).method_not_allowed_fallback(wrong_method);
-    TelemetryPort::new(door, refusing(posts().merge(reads())), refusing(posts()))
+    TelemetryPort::new(state, refusing(posts().merge(reads())), refusing(posts()))
 }
 
-fn posts() -> Router<Arc<Door>> {
+fn posts() -> Router<Arc<PortState>> {
     Router::new()
         .route("/api/traces/", post(official::add_trace))
         .route("/api/traces", post(official::add_trace))
@@ -70,7 +70,7 @@ fn posts() -> Router<Arc<Door>> {
         .route("/api/otlp/{parent_trace}/{parent_span}/v1/metrics", post(otlp::ignore))
 }
 
-fn reads() -> Router<Arc<Door>> {
+fn reads() -> Router<Arc<PortState>> {
     Router::new()
         .route("/api/__health", get(official::health))
         .route("/api/traces", get(official::list))

@@ -108,10 +108,6 @@ impl TraceWriter {
     pub async fn run(self) {
         self.0.run().await;
     }
-
-    fn run_on_thread(self) {
-        self.0.run_on_thread();
-    }
 }
 
 impl fmt::Debug for TraceWriter {
@@ -172,9 +168,8 @@ impl TraceStore {
     ///
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: TraceOptions) -> Result<Self, OpenError> {
-        let (store, writer) = Self::open_apart(path, options)?;
-        let thread = std::thread::Builder::new().name("oxikit-sqlite-writer".to_owned());
-        thread.spawn(move || writer.run_on_thread())?;
+        let (store, TraceWriter(work)) = Self::open_apart(path, options)?;
+        work.start_thread()?;
         Ok(store)
     }
 

@@ -57,9 +57,7 @@ impl Writer {
         options: WriterOptions,
     ) -> std::io::Result<Self> {
         let (writer, work) = Self::new(connection, file, bells, options);
-        std::thread::Builder::new()
-            .name("oxikit-sqlite-writer".to_owned())
-            .spawn(move || work.run_on_thread())?;
+        work.start_thread()?;
         Ok(writer)
     }
 
@@ -233,11 +231,16 @@ pub(super) struct WriterWork {
 }
 
 impl WriterWork {
-    pub(super) fn run_on_thread(mut self) {
-        let mut jobs = Vec::with_capacity(BATCH);
-        while self.inbox.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            self.execution.settle_or_report(std::mem::take(&mut jobs));
-        }
+    /// Starts a thread that does it.
+    pub(super) fn start_thread(mut self) -> std::io::Result<()> {
+        let thread = std::thread::Builder::new().name("oxikit-sqlite-writer".to_owned());
+        thread.spawn(move || {
+            let mut jobs = Vec::with_capacity(BATCH);
+            while self.inbox.blocking_recv_many(&mut jobs, BATCH) > 0 {
+                self.execution.settle_or_report(std::mem::take(&mut jobs));
+            }
+        })?;
+        Ok(())
     }
 
     /// Blocks the thread for each transaction.

@@ -27,7 +27,7 @@ const LARGE: u64 = 256 << 10;
 
 /// What all routes of the port share.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct PortState {
     pub(super) store: TraceStore,
     pub(super) options: TelemetryOptions,
     token: Token,
@@ -35,7 +35,7 @@ pub(super) struct Door {
     allowance: Allowance,
 }
 
-impl Door {
+impl PortState {
     pub(super) fn new(store: TraceStore, token: Token, options: TelemetryOptions) -> Self {
         let allowance = Allowance::new(options.unverified_per_second);
         Self { store, options, token, wrong_tokens: WrongTokens::default(), allowance }
@@ -79,7 +79,7 @@ impl Door {
 /// layers: a post of one span costs less than a few layers do.
 #[derive(Clone)]
 pub(crate) struct TelemetryPort {
-    door: Arc<Door>,
+    state: Arc<PortState>,
     with_token: TowerToHyperService<Router>,
     without_token: TowerToHyperService<Router>,
     /// Where large posts are read: nothing else waits for them there.
@@ -89,21 +89,21 @@ pub(crate) struct TelemetryPort {
 impl TelemetryPort {
     /// All routes, and those that are served without a token as well.
     pub(super) fn new(
-        door: Arc<Door>,
-        all: Router<Arc<Door>>,
-        without_token: Router<Arc<Door>>,
+        state: Arc<PortState>,
+        all: Router<Arc<PortState>>,
+        without_token: Router<Arc<PortState>>,
     ) -> Self {
-        let behind = |routes: Router<_>| TowerToHyperService::new(routes.with_state(door.clone()));
+        let serve = |routes: Router<_>| TowerToHyperService::new(routes.with_state(state.clone()));
         Self {
-            with_token: behind(all),
-            without_token: behind(without_token),
-            door,
+            with_token: serve(all),
+            without_token: serve(without_token),
+            state,
             other_threads: Handle::try_current().ok(),
         }
     }
 
     pub(crate) async fn answer(&self, mut request: Request) -> Response {
-        let routes = match self.door.admit(&mut request) {
+        let routes = match self.state.admit(&mut request) {
             Ok(Some(HasToken)) => &self.with_token,
             Ok(None) => &self.without_token,
             Err(refused) => return refused.into_response(),
@@ -137,14 +137,17 @@ pub(super) enum Sender {
     Unverified,
 }
 
-impl FromRequestParts<Arc<Door>> for Sender {
+impl FromRequestParts<Arc<PortState>> for Sender {
     type Rejection = Refused;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Arc<Door>) -> Result<Self, Refused> {
-        if parts.extensions.get::<HasToken>().is_some() || door.is_own(parts).await {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<PortState>,
+    ) -> Result<Self, Refused> {
+        if parts.extensions.get::<HasToken>().is_some() || state.is_own(parts).await {
             return Ok(Self::Verified);
         }
-        door.admit_unverified(parts).map(|()| Self::Unverified)
+        state.admit_unverified(parts).map(|()| Self::Unverified)
     }
 }
 
@@ -152,10 +155,10 @@ impl FromRequestParts<Arc<Door>> for Sender {
 #[derive(Debug)]
 pub(super) struct Reader;
 
-impl FromRequestParts<Arc<Door>> for Reader {
+impl FromRequestParts<Arc<PortState>> for Reader {
     type Rejection = Refused;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Door>) -> Result<Self, Refused> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<PortState>) -> Result<Self, Refused> {
         let missing = || {
             Refused::new(StatusCode::UNAUTHORIZED, Code::Unauthenticated, "the token is missing")
         };
