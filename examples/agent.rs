@@ -1,12 +1,12 @@
-//! A conversation that survives: an agent with a tool, and its sessions in a file.
+//! A conversation that survives a restart: an agent with a tool, and its sessions in a file.
 //!
-//! Run it twice: the second time it goes on where the first has ended. The file is
+//! Run it twice: the second run continues the conversation of the first. The file is
 //! `.oxikit/examples.db` below the current directory.
 
 use oxikit::prelude::*;
-use oxikit_sql::SqliteStore;
+use oxikit::sql::SqliteStore;
 
-/// What the agent remembers of a customer.
+/// The state of a session: what a customer has ordered.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 struct Order {
     items: Vec<String>,
@@ -15,7 +15,7 @@ struct Order {
 /// Puts something on the customer's order.
 #[tool]
 async fn order(
-    /// What to order.
+    /// Name of the item to order.
     item: String,
     ctx: Context,
 ) -> Result<String> {
@@ -31,7 +31,7 @@ async fn order(
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
     let agent = ai.define_agent(
         Agent::builder("teashop")
             .system("You take orders in a tea shop.")
@@ -43,18 +43,18 @@ async fn main() -> anyhow::Result<()> {
     let mut chat = agent.chat().in_session("table-7");
     let mut turn = chat.send_stream("Please order \"green tea\".").await?;
     while let Some(chunk) = turn.next().await {
-        print!("{}", chunk.to_text());
+        print!("{}", chunk?.to_text());
     }
-    turn.reply().await?;
+    turn.finish().await?;
     println!();
 
     chat.refresh().await?;
     let items = chat.state::<Order>()?.unwrap_or_default().items;
     println!("table 7 has ordered {} times, {} messages", items.len(), chat.messages().len());
 
-    // A branch: what if the customer had asked something else? The original stays.
+    // A branch: another turn from the same snapshot. The original session is not changed.
     let first = chat.snapshot_id().unwrap_or_default().to_owned();
     let mut other = agent.load_snapshot(first).await?;
-    println!("elsewhere: {}", other.send("What is on my order?").await?.text());
+    println!("on the branch: {}", other.send("What is on my order?").await?.text());
     Ok(())
 }

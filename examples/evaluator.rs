@@ -1,20 +1,20 @@
-//! Judges the answers of a flow: run it on a data set, then score what it said.
+//! Scores the output of a flow: runs it with a list of inputs, then evaluates the outputs.
 //!
 //! ```sh
 //! cargo run --bin evaluator
 //! ```
 //!
-//! The same evaluator is found by the developer tools, which run flows and
-//! evaluators themselves and keep the scores.
+//! The developer tools can use the same evaluator: they run flows and evaluators themselves
+//! and store the scores.
 
 use oxikit::prelude::*;
 use oxikit::{EvalDataPoint, Evaluator, Score, Scores};
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build()?;
 
-    // What is judged. It knows two capitals.
+    // The flow to evaluate. It knows two capitals.
     let capital = ai.define_flow("capital", |country: String| async move {
         Ok(match country.as_str() {
             "France" => "Paris is the capital of France.",
@@ -27,7 +27,7 @@ async fn main() -> Result<()> {
     let mentions = ai.define_evaluator(
         Evaluator::builder("mentions")
             .display_name("Mentions the reference")
-            .definition("Passes if the answer holds the words of the reference.")
+            .definition("Passes if the output contains the reference.")
             .handler(|case: EvalDataPoint| async move {
                 let Some(expected) = case.reference.as_ref().and_then(Value::as_str) else {
                     return Err(Status::invalid_argument("the case has no reference"));
@@ -44,7 +44,7 @@ async fn main() -> Result<()> {
         let case = EvalDataPoint::new(country).with_id(country).with_output(output);
         cases.push(case.with_reference(city));
     }
-    // A case that cannot be judged does not stop the others.
+    // A case without a reference cannot be scored. It does not stop the other cases.
     cases.push(EvalDataPoint::new("Atlantis").with_id("Atlantis").with_output("I do not know."));
 
     for result in ai.evaluate(&mentions, cases).batch_size(2).await? {

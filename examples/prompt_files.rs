@@ -12,7 +12,7 @@ struct Dish {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/prompts");
     let prompts = ai.load_prompts(directory)?;
     println!("loaded: {}\n", prompts.loaded.join(", "));

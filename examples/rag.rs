@@ -1,12 +1,13 @@
-//! Answers a question from documents: keep them, find the right ones, answer.
+//! Answers a question from documents: stores them, retrieves the relevant ones, and passes
+//! them to the model.
 //!
 //! ```sh
 //! cargo run --bin rag -- "How hot is the water for green tea?"
 //! ```
 //!
-//! It runs offline, with an embedder that only hashes words and a model that
-//! only repeats. For real answers put a provider's plugin in the place of
-//! `Offline`, and the names of its embedder and model in the place of these.
+//! It runs offline, with an embedder that only hashes words and a model that only repeats
+//! its input. For real answers replace `Offline` with the plugin of a provider, and the
+//! names of the embedder and the model with those of the provider.
 
 use oxikit::offline::{DEMO_MODEL, Offline};
 use oxikit::prelude::*;
@@ -21,15 +22,15 @@ const HANDBOOK: [(&str, &str); 4] = [
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Answer {
     text: String,
-    /// The pages of the handbook that the answer was made from.
+    /// The pages of the handbook that the answer is based on.
     sources: Vec<String>,
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model(DEMO_MODEL).build();
+    let ai = Oxikit::builder().plugin(Offline).default_model(DEMO_MODEL).build()?;
 
-    // A retriever and an indexer called `handbook`.
+    // This defines a retriever and an indexer with the name `handbook`.
     ai.define_memory_vector_store("handbook", "offline/embed");
     let pages = HANDBOOK.map(|(page, text)| Document::text(text).with_metadata("ref", page));
     ai.index("handbook", pages).await?;

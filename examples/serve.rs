@@ -7,17 +7,17 @@
 //! curl -d '{"data":"tea"}' -H 'content-type: application/json' 'http://127.0.0.1:3400/joke?stream=true'
 //! ```
 
+use oxikit::client::RemoteAction;
 use oxikit::prelude::*;
-use oxikit_client::RemoteAction;
-use oxikit_serve::Server;
+use oxikit::serve::Server;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
     ai.define_flow("joke", |topic: String, ctx: Context, out: Emitter<String>| async move {
         let mut answer = ctx.generate().prompt(format!("A joke about {topic}.")).stream();
         while let Some(chunk) = answer.next().await {
-            out.send(chunk.to_text()).await?;
+            out.send(chunk?.to_text()).await?;
         }
         Ok(answer.finish().await?.text())
     });
@@ -37,10 +37,10 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn call(url: &str) -> Result<()> {
-    let mut stream = RemoteAction::new(url)?.stream::<String, String>(&"tea").await?;
+    let mut stream = RemoteAction::new(url)?.stream::<String, String>("tea").await?;
     while let Some(text) = stream.next().await {
-        print!("{text}");
+        print!("{}", text?);
     }
-    println!("\nresult: {}", stream.output().await?);
+    println!("\nresult: {}", stream.finish().await?);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Streams: text as it comes, and objects as they are completed.
+//! Streams: text as it arrives, and objects as they are completed.
 
 use oxikit::prelude::*;
 
@@ -11,11 +11,11 @@ struct Character {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
 
     let mut story = ai.generate().prompt("Tell me a story about a crab.").stream();
     while let Some(chunk) = story.next().await {
-        print!("{}", chunk.to_text());
+        print!("{}", chunk?.to_text());
     }
     println!("\nstopped because of: {:?}\n", story.finish().await?.finish_reason());
 
@@ -26,7 +26,7 @@ async fn main() -> Result<()> {
         .output_format("array")
         .stream();
     while cast.next().await.is_some() {
-        if let Some(Value::Array(new)) = cast.output()
+        if let Some(Value::Array(new)) = cast.partial_output()
             && !new.is_empty()
         {
             println!("so far: {new:?}");

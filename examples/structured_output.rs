@@ -1,13 +1,13 @@
-//! Typed answers: the model is held to the schema of a Rust type.
+//! Typed output: the output of the model must match the schema of a Rust type.
 
 use oxikit::prelude::*;
 
-/// A recipe, as the model is to write it.
+/// The structure of the model's output.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Recipe {
-    /// What it is called.
+    /// The name of the dish.
     title: String,
-    /// How long it takes.
+    /// The duration of the preparation.
     minutes: u32,
     ingredients: Vec<Ingredient>,
     difficulty: Difficulty,
@@ -29,14 +29,14 @@ enum Difficulty {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
     let recipe = ai.generate().prompt("A quick soup.").output::<Recipe>().await?.output()?;
     println!("{} ({} minutes, {:?})", recipe.title, recipe.minutes, recipe.difficulty);
     for Ingredient { name, grams } in recipe.ingredients {
         println!("- {name} {}", grams.map(|grams| format!("{grams} g")).unwrap_or_default());
     }
 
-    // One of a few words.
+    // One value of an enumeration.
     let mood = ai
         .generate()
         .prompt("Is `what a lovely day` positive or negative?")

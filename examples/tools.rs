@@ -1,4 +1,4 @@
-//! Tools: functions the model may ask for, and one that asks a person first.
+//! Tools: functions that the model can call, and one that asks a person for approval first.
 
 use oxikit::prelude::*;
 
@@ -14,20 +14,20 @@ async fn weather(
 /// Moves money from the household account.
 #[tool]
 async fn transfer(
-    /// How much, in euros.
+    /// Amount in euros.
     amount: f64,
     ctx: Context,
 ) -> Result<String> {
     match ctx.resumed() {
         Some(_) => Ok(format!("{amount} euros are on their way")),
-        // The call ends here; somebody outside decides.
+        // The interrupt ends the call. The tool runs again when a person approves.
         None => Err(interrupt(json!({ "question": format!("Really move {amount} euros?") }))),
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
     ai.define_tool(weather());
     ai.define_tool(transfer());
 
@@ -36,7 +36,7 @@ async fn main() -> Result<()> {
 
     let reply = ai.generate().prompt("Please transfer 250.").tool_named("transfer").await?;
     let Some(waiting) = reply.interrupts().next() else {
-        println!("nothing to decide");
+        println!("no tool waits for approval");
         return Ok(());
     };
     println!("waiting: {}", waiting.metadata("interrupt").unwrap_or(&Value::Null));

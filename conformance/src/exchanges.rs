@@ -220,7 +220,7 @@ fn blocks(text: &str) -> Result<Vec<(String, Value)>, String> {
     text.split("\n\n").map(parse).collect()
 }
 
-/// Our error bodies have `code`, as the seed wants it; the recorded ones have not.
+/// Our error bodies have `code`; the recorded ones have not.
 fn without_code(mut json: Value) -> Value {
     if let Some(members) = json.as_object_mut()
         && members.contains_key("status")

@@ -84,7 +84,7 @@ fn forget_keys(output: &mut Value) {
 }
 
 fn application(test: &Test) -> Oxikit {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().expect("nothing is installed that could fail");
     let script = Arc::new(Mutex::new((test.stream_chunks.clone(), test.model_responses.clone())));
     ai.define_model(Model::builder("programmableModel").handler(move |_, _, out| {
         let (chunks, response) = {

@@ -1,4 +1,5 @@
-//! The checker: what clients saw against what the store holds.
+//! The checker of sessions: compares the turns that clients saw acknowledged with the snapshots
+//! in the store. It runs after the servers have ended, and only reads.
 
 mod chain;
 mod findings;
@@ -15,14 +16,15 @@ use crate::{Args, seen, store};
 use chain::{Chain, Content};
 use findings::Findings;
 
-/// So many sessions are read at the same time.
+/// Number of sessions that are read at the same time.
 const AT_ONCE: usize = 16;
-/// So many snapshots of a session without branches are read in full.
-const READ_OF_A_LINE: usize = 200;
-/// So many findings are told.
-const TOLD: usize = 10;
+/// Maximum number of snapshots of a session without branches that are read in full. In longer
+/// sessions some snapshots are only compared with the next one that is read.
+const MAX_FULL_READS: usize = 200;
+/// Maximum number of reported findings. Further ones are only counted.
+const MAX_REPORTED: usize = 10;
 
-/// Tells what was found, as a line of JSON, and fails if anything is wrong.
+/// Prints the findings as one line of JSON. Fails if anything is wrong.
 pub(crate) async fn run(args: &Args) -> Result<ExitCode> {
     let store = store::open(args).await?;
     let mut sessions: BTreeMap<String, Vec<Seen>> = BTreeMap::new();
@@ -32,19 +34,19 @@ pub(crate) async fn run(args: &Args) -> Result<ExitCode> {
     let checks = sessions.iter().map(|(session, seen)| check(&*store, session, seen));
     let found = stream::iter(checks).buffer_unordered(AT_ONCE);
     let findings = found.fold(Findings::default(), |all, one| async { all.and(one) }).await;
-    for fault in findings.faults.iter().take(TOLD) {
+    for fault in findings.faults.iter().take(MAX_REPORTED) {
         eprintln!("{fault}");
     }
     println!("{}", serde_json::to_string(&findings)?);
     Ok(if findings.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// One session.
+/// Checks one session.
 async fn check(store: &dyn SessionStore, session: &str, seen: &[Seen]) -> Findings {
     let mut findings = Findings::of(seen.len());
-    // Whoever names a snapshot to go on from may make a branch.
-    let is_line = seen.iter().all(|seen| seen.from.is_none());
-    let chain = match read(store, session, is_line, &mut findings).await {
+    // A turn that names the snapshot to continue from can make a branch.
+    let is_linear = seen.iter().all(|seen| seen.from.is_none());
+    let chain = match read(store, session, is_linear, &mut findings).await {
         Ok(chain) => chain,
         Err(error) => {
             findings.unreadable(format!("session {session}: {error}"));
@@ -52,26 +54,27 @@ async fn check(store: &dyn SessionStore, session: &str, seen: &[Seen]) -> Findin
         }
     };
     for seen in seen {
-        chain.hold_against(seen, &mut findings);
+        chain.compare(seen, &mut findings);
     }
-    if is_line {
-        chain.be_one_line(&mut findings);
+    if is_linear {
+        chain.check_linear(&mut findings);
     }
     findings
 }
 
-/// Reads the snapshots of a session, parents first. In a long line not each is read by
-/// itself: those between begin like the next one that is.
+/// Reads the snapshots of a session, parents first. In a long session without branches only
+/// some snapshots are read in full: the messages of those in between are a prefix of the next
+/// one that is read.
 async fn read(
     store: &dyn SessionStore,
     session: &str,
-    is_line: bool,
+    is_linear: bool,
     findings: &mut Findings,
 ) -> Result<Chain, StoreError> {
     let owner = Owner::nobody();
     let mut chain = Chain::new(session);
     let nodes = store.tree(&owner, session).await?;
-    let step = if is_line { nodes.len().div_ceil(READ_OF_A_LINE).max(1) } else { 1 };
+    let step = if is_linear { nodes.len().div_ceil(MAX_FULL_READS).max(1) } else { 1 };
     for group in nodes.chunks(step) {
         let Some(last) = group.last() else { continue };
         match store.get(&owner, &last.snapshot).await {
@@ -81,14 +84,14 @@ async fn read(
                 }
                 Err(why) => findings.mixed(format!("{chain}, snapshot {}: {why}", last.snapshot)),
             },
-            Ok(None) => findings.unreadable(format!("snapshot {} is not there", last.snapshot)),
+            Ok(None) => findings.unreadable(format!("snapshot {} is missing", last.snapshot)),
             Err(error) => findings.unreadable(format!("snapshot {}: {error}", last.snapshot)),
         }
     }
-    // What the next turn would go on from.
+    // The next turn would continue from the latest snapshot, so it must be one of the chain.
     match store.latest(&owner, session).await? {
         Some(latest) => chain.end_with(&latest.snapshot.snapshot_id, findings),
-        None => findings.unreadable(format!("{chain} is not there")),
+        None => findings.unreadable(format!("{chain} is missing")),
     }
     Ok(chain)
 }

@@ -1,7 +1,8 @@
-//! The clients: each says one thing after another, and does not give up.
+//! The clients of a trial of sessions. Each sends one turn after the other and repeats a turn
+//! until it is acknowledged. The lines of standard input tell them what happens to the server.
 
-mod board;
-mod talk;
+mod conversation;
+mod progress;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,75 +14,78 @@ use tokio::task::JoinSet;
 
 use crate::seen::Log;
 use crate::{Args, counter};
-use board::Board;
-use talk::Talk;
+use conversation::Conversation;
+use progress::Progress;
 
-/// Longer than a server is frozen.
+/// Timeout of a request. It is longer than any trial freezes a server.
 const LONGEST_TURN: Duration = Duration::from_secs(120);
 
-/// Runs them until all have had their turns, or `stop` is read, or the end of input.
-/// It is told `killed` and `back` of the server, and tells when all have gone on; asked
-/// to `count`, it tells how many turns are under way.
+/// Runs the clients until all have completed their turns, or until `stop` or the end of standard
+/// input is read. The lines `killed` and `back` report the state of the server; when all clients
+/// have continued afterwards, their delays are printed. `count` prints the number of turns that
+/// wait for a response.
 pub(crate) async fn run(args: &Args) -> Result<()> {
     let clients = args.number("--clients")?.context("--clients is missing")?;
-    let board = Arc::new(Board::new(clients));
+    let progress = Arc::new(Progress::new(clients));
     let log = Arc::new(Log::create(args.get("--log")?)?);
     let actions = actions(&args.list("--urls")?)?;
     let (name, sessions) = (args.get("--name")?, args.get("--sessions")?);
     let by_session = args.has("--by-session") || args.has("--one-session");
-    let mut talks = JoinSet::new();
+    let mut conversations = JoinSet::new();
     for client in 0..clients {
         let session = match args.has("--one-session") {
             true => sessions.to_owned(),
             false => format!("{sessions}-{client}"),
         };
-        let talk = Talk {
+        let conversation = Conversation {
             name: name.to_owned(),
             client,
             session,
-            // Half of them go on from the snapshot that they have seen last.
+            // Half of the clients continue from the snapshot that they saw last.
             follows_snapshots: !by_session && client % 2 == 1,
             turns: args.number("--turns")?.unwrap_or(usize::MAX),
             attempts: args.number("--attempts")?.unwrap_or(usize::MAX),
             actions: actions.clone(),
             log: log.clone(),
-            board: board.clone(),
+            progress: progress.clone(),
         };
-        talks.spawn(talk.run());
+        conversations.spawn(conversation.run());
     }
     tokio::select! {
-        ended = all(&mut talks) => ended?,
-        obeyed = obey(&board) => obeyed?,
+        ended = all(&mut conversations) => ended?,
+        ended = read_commands(&progress) => ended?,
     }
-    println!("{}", board.summary());
+    println!("{}", progress.summary());
     Ok(())
 }
 
-/// The agent at each of the servers.
+/// The agent on each of the servers.
 fn actions(urls: &[String]) -> Result<Arc<[RemoteAction]>> {
-    // Trying again is the business of the test.
+    // The test repeats failed turns itself, to count them.
     let client = Client::builder().retries(0).timeout(LONGEST_TURN).build()?;
     let action = |url| client.action(&format!("{url}/{}", counter::NAME));
     Ok(urls.iter().map(action).collect::<Result<Vec<_>, _>>()?.into())
 }
 
-async fn all(talks: &mut JoinSet<Result<()>>) -> Result<()> {
-    while let Some(ended) = talks.join_next().await {
+async fn all(conversations: &mut JoinSet<Result<()>>) -> Result<()> {
+    while let Some(ended) = conversations.join_next().await {
         ended??;
     }
     Ok(())
 }
 
-/// Ends with the order to stop.
-async fn obey(board: &Board) -> Result<()> {
-    let mut orders = BufReader::new(tokio::io::stdin()).lines();
-    while let Some(order) = orders.next_line().await? {
-        match order.as_str() {
-            "count" => board.count(),
-            "killed" => board.killed(),
-            "back" => board.back(),
+/// Executes the commands of standard input until `stop`.
+async fn read_commands(progress: &Progress) -> Result<()> {
+    let mut commands = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(command) = commands.next_line().await? {
+        match command.as_str() {
+            "count" => progress.count(),
+            "killed" => progress.killed(),
+            "back" => progress.back(),
             "stop" => break,
-            _ => anyhow::bail!("there are the orders count, killed, back and stop"),
+            _ => {
+                anyhow::bail!("`{command}` is not one of the commands count, killed, back and stop")
+            }
         }
     }
     Ok(())

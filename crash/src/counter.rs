@@ -1,6 +1,5 @@
-//! The agent under test. It counts its turns; the number and the token of the turn
-//! are in its state and in its answer, so that whatever is lost, doubled or mixed
-//! shows.
+//! The agent under test. It counts its turns. The number and the token of a turn are in its state
+//! and in its answer, so a lost, repeated or mixed turn is visible in both.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,25 +10,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-/// Its name, which is its path too.
+/// The name of the agent, which is also its path.
 pub(crate) const NAME: &str = "counter";
 
 /// The custom state.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Count {
-    /// How many turns the session has had.
+    /// Number of turns of the session.
     pub(crate) count: u64,
-    /// What the last of them was asked with.
+    /// The token in the message of the last turn.
     pub(crate) token: String,
 }
 
-/// What the agent answers to a token when it has counted so far.
+/// The answer of the agent to a token, with the number of the turn.
 pub(crate) fn answer(count: u64, token: &str) -> String {
     format!("{count} is for {token}")
 }
 
-/// The agent. A turn takes up to `pace` before and after the change of its state, so
-/// that a kill can meet any moment of it.
+/// Builds the agent. A turn sleeps for a random time of up to `pace` before and after it changes
+/// its state, so that a kill can happen at any point of it.
 pub(crate) fn agent(store: Arc<dyn SessionStore>, pace: Duration) -> AgentBuilder {
     let turn = move |turn: Turn<Count>| async move {
         let token = turn.text();

@@ -1,11 +1,12 @@
-//! Another process that has the file of a SQLite store locked.
+//! A process that holds an exclusive lock on the file of a SQLite store.
 
 use anyhow::Result;
 use rusqlite::Connection;
 
 use crate::Args;
 
-/// Locks the file, says so, and gives it back when it reads a line or the end of input.
+/// Locks the file and prints `locked`. Unlocks it when it reads a line or the end of standard
+/// input.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let connection = Connection::open(args.get("--store")?)?;
     connection.busy_timeout(std::time::Duration::from_secs(60))?;

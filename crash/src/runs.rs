@@ -1,4 +1,5 @@
-//! The trial of reflection: managers are killed while an application streams to them.
+//! The trial of reflection: managers are killed while an application streams to them, and the
+//! checker compares the notes of both sides.
 
 mod callers;
 pub(crate) mod check;
@@ -12,17 +13,17 @@ use serde::{Deserialize, Serialize};
 /// The flow that managers run.
 const FLOW: &str = "work";
 
-/// What a manager asks for. The nonce comes back in all that is told of the run, so
-/// that what belongs to another one shows.
+/// The input of a run. The nonce is repeated in every message about the run, so the checker
+/// detects messages of another run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 struct Work {
     nonce: String,
     chunks: u64,
-    /// Whether it fails behind its last chunk.
+    /// Whether the run fails after its last chunk.
     fails: bool,
 }
 
-/// A chunk: the one of this number, from 0.
+/// A chunk with its number, from 0.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 struct Piece {
     nonce: String,

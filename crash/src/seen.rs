@@ -1,4 +1,5 @@
-//! What a client has seen: one line a turn that was acknowledged.
+//! The log of the clients: one line of JSON per acknowledged turn. The checker compares it with
+//! the store.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -12,16 +13,16 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Seen {
     pub(crate) session: String,
     pub(crate) client: usize,
-    /// What the client sent.
+    /// The token that the client sent.
     pub(crate) token: String,
-    /// What it was answered.
+    /// The text of the answer.
     pub(crate) text: String,
     pub(crate) snapshot: String,
-    /// The snapshot that the client asked to go on from; else it named the session.
+    /// The snapshot that the client continued from; `None` if it sent the id of the session.
     pub(crate) from: Option<String>,
 }
 
-/// The file of such lines, written while the clients run.
+/// The file of acknowledged turns, written while the clients run.
 #[derive(Debug)]
 pub(crate) struct Log(Mutex<File>);
 
@@ -37,7 +38,7 @@ impl Log {
     }
 }
 
-/// All lines of such files, in the order in which they were written.
+/// Reads such files. Keeps the order of the lines.
 pub(crate) fn read(paths: &[String]) -> Result<Vec<Seen>> {
     let mut all = Vec::new();
     for path in paths {

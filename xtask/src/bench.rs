@@ -1,13 +1,17 @@
-//! What things cost, each beside its floor and its aim.
+//! `cargo xtask bench`: measures processor time and memory, and compares them with a lower bound (the
+//! floor) and with goals.
 
+mod a2a;
 mod chart;
 mod devtools;
 mod goals;
 mod http;
 mod manager;
 mod peers;
+mod prompts;
 mod reflection;
 mod report;
+mod rooms;
 mod runner;
 mod scenario;
 mod sessions;
@@ -19,7 +23,7 @@ use anyhow::{Result, bail};
 
 use crate::tools;
 
-/// Runs one suite; without a name `core`. Further words are the suite's.
+/// Runs one suite, by default `core`. Further arguments belong to the suite.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.split_first() {
         None => core(&[]),
@@ -28,8 +32,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Some((suite, options)) if suite == "sessions" => runner::run(&sessions::SUITE, options),
         Some((suite, options)) if suite == "reflection" => runner::run(&reflection::SUITE, options),
         Some((suite, options)) if suite == "manager" => runner::run(&manager::SUITE, options),
+        Some((suite, options)) if suite == "a2a" => runner::run(&a2a::SUITE, options),
+        Some((suite, options)) if suite == "prompts" => runner::run(&prompts::SUITE, options),
         Some((suite, _)) => {
-            let suites = "`core`, `http`, `sessions`, `reflection`, `manager`";
+            let suites = "`core`, `http`, `sessions`, `reflection`, `manager`, `a2a`, `prompts`";
             bail!("there is no benchmark suite `{suite}`; there are {suites}")
         }
     }

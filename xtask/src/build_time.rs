@@ -1,4 +1,4 @@
-//! What a clean build of the library crates costs.
+//! `cargo xtask build-time`: the processor time of a clean build of the library crates.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{metadata, tools};
 
-/// A clean clone must not make people wait.
+/// Goal for the processor time of a clean build. Twice as much is an error.
 const AIM: Duration = Duration::from_secs(240);
 
 /// Builds the library crates into an empty folder and prints the CPU it took.
@@ -19,7 +19,7 @@ pub(crate) fn run() -> Result<()> {
             command.args(["--package", &package.name]);
         }
     }
-    // Sources are fetched first: the network is not part of the figure.
+    // Sources are fetched first, so that the network is not part of the figure.
     tools::run(&mut tools::cargo(["fetch", "--locked"]))?;
     let (began, before) = (Instant::now(), cpu_of_children()?);
     tools::run(command.env("CARGO_TARGET_DIR", &target))?;
@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// CPU of all processes that we started and that have ended.
+/// Processor time of all child processes that have ended.
 fn cpu_of_children() -> Result<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     // The second field is the program's name and may hold anything but `)`.

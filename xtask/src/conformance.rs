@@ -1,4 +1,4 @@
-//! The published conformance data against this code.
+//! `cargo xtask conformance`: runs the published conformance data against this code.
 
 use std::process::Command;
 
@@ -6,11 +6,10 @@ use anyhow::{Result, bail};
 
 use crate::{metadata, services, spec, tools};
 
-/// Those that are run on every store.
+/// Suites that run on every store.
 const ON_STORES: [&str; 2] = ["agent", "contract"];
 
-/// Runs the suites with these names, or all; answers one line per suite, or per way
-/// in which it was run.
+/// Runs the suites with these names, or all. Returns one line per suite and store.
 pub(crate) fn run(suites: &[String]) -> Result<Vec<String>> {
     tools::build(&["oxikit-conformance"])?;
     let mut command = Command::new(metadata::target_dir()?.join("debug/oxikit-conformance"));
@@ -35,7 +34,7 @@ pub(crate) fn run(suites: &[String]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Whether the suite of this line could not be run here.
+/// Whether the suite of this line was skipped on this machine.
 pub(crate) fn is_skipped(line: &str) -> bool {
     line.split_whitespace().nth(1) == Some("skipped:")
 }

@@ -1,7 +1,13 @@
-//! `cargo xtask crash`: real servers are killed, raced and frozen, and what their
-//! clients saw is compared with what the store holds; and the managers of applications
-//! are killed while those stream to them (`reflection`); and the developer tools
-//! themselves are, with all around them (`manager`).
+//! `cargo xtask crash`: the trials in which processes are killed.
+//!
+//! - `sessions`: servers are killed, frozen or compete for sessions. The turns that clients saw
+//!   acknowledged are compared with the content of the store.
+//! - `reflection`: the managers of applications are killed while the applications stream to them.
+//! - `a2a`: a server of A2A agents is killed, its readers are cut off and its webhooks are away.
+//! - `prompts`: the prompt manager is killed while people edit through it.
+//! - `manager`: the developer tools are killed, and their runtimes and application.
+//!
+//! The programs that are started and killed are in `crash/`; this module controls them.
 
 mod clock;
 mod frozen;
@@ -10,7 +16,9 @@ mod manager;
 mod outage;
 mod planted;
 mod programs;
+mod prompts;
 mod reflection;
+mod tasks;
 mod writers;
 
 use std::time::{Duration, Instant};
@@ -22,22 +30,23 @@ use crate::tools;
 pub(crate) use programs::Process;
 use programs::Programs;
 
-/// A run prints its seed; this takes it back.
+/// Environment variable with the seed of an earlier run, which is then repeated.
 const SEED: &str = "OXIKIT_SEED";
 
-/// One thing that is done to the servers.
+/// A trial of sessions.
 struct Trial {
     name: &'static str,
-    /// Only if asked for, by name or by `--long`.
+    /// Whether the trial runs only if selected by name or by `--long`.
     is_long: bool,
-    /// The stores on which it is done.
+    /// The stores that the trial supports.
     stores: &'static [&'static str],
-    /// Answers its figures.
+    /// Returns the figures of the trial as text.
     run: fn(&Setting, &mut fastrand::Rng) -> Result<String>,
 }
 
 const STORES: [&str; 3] = ["sqlite", "postgres", "files"];
-/// Files hold each snapshot as a whole: a session of thousands of turns is not for them.
+/// The file store writes each snapshot completely, so it is too slow for sessions of thousands of
+/// turns.
 const SQL: &[&str] = &["sqlite", "postgres"];
 
 const TRIALS: [Trial; 6] = [
@@ -49,40 +58,42 @@ const TRIALS: [Trial; 6] = [
     Trial { name: "frozen", is_long: true, stores: SQL, run: frozen::run },
 ];
 
-/// A store, and how hard it is tried.
+/// A store, and the amount of work of its trials.
 struct Setting {
     name: &'static str,
     programs: Programs,
-    /// What the programs open.
+    /// The value of `--store` of the programs.
     store: String,
-    /// So many turns go on when the server is killed.
+    /// Number of turns that run when the server is killed.
     clients: usize,
-    /// So often it is killed.
+    /// Number of times that the server is killed.
     cycles: u32,
-    /// Whether there is time for the whole of a trial.
+    /// Whether trials run in their long form.
     is_long: bool,
 }
 
-/// What is asked for on the command line.
+/// The options of the command line.
 struct Plan {
     is_long: bool,
-    /// The only store that is wanted.
+    /// The selected store; `None` for all.
     only: Option<&'static str>,
-    /// The only trials that are wanted; all, if none is named.
+    /// The selected trials; empty for all.
     trials: Vec<String>,
 }
 
-/// Runs the trials; answers one line each.
+/// Runs the trials. Returns one line per trial.
 pub(crate) fn run(args: &[String]) -> Result<Vec<String>> {
     match args.split_first() {
         Some((subject, options)) if subject == "sessions" => sessions(options),
         Some((subject, options)) if subject == "reflection" => reflection::run(options),
         Some((subject, options)) if subject == "manager" => manager::run(options),
-        _ => bail!("say what to crash; there are: sessions, reflection, manager"),
+        Some((subject, options)) if subject == "a2a" => tasks::run(options),
+        Some((subject, options)) if subject == "prompts" => prompts::run(options),
+        _ => bail!("`cargo xtask crash` needs one of: sessions, reflection, manager, a2a, prompts"),
     }
 }
 
-/// The seed of a run: that of another one, or a new one.
+/// The seed of `OXIKIT_SEED`, or a new one.
 fn seed() -> Result<u64> {
     let seed = match std::env::var(SEED) {
         Ok(seed) => seed.parse().with_context(|| format!("{SEED} takes a number"))?,
@@ -127,7 +138,7 @@ fn sessions(options: &[String]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// A manager of applications that asks them for nothing; it says so when one registers.
+/// Starts a manager without runs. It prints `registered` when an application registers.
 pub(crate) fn idle_manager(port: u16, limit: Duration) -> Result<Process> {
     let programs = Programs::build("manager")?;
     let mut command = programs.command("manager")?;
@@ -137,7 +148,7 @@ pub(crate) fn idle_manager(port: u16, limit: Duration) -> Result<Process> {
     Ok(manager)
 }
 
-/// Whether a store could not be tried here.
+/// Whether a store was skipped because it is missing on this machine.
 pub(crate) fn is_incomplete(lines: &[String]) -> bool {
     lines.iter().any(|line| line.starts_with("postgres skipped"))
 }
@@ -192,14 +203,14 @@ impl Plan {
         Ok(self.setting("postgres", programs, server.url().to_owned(), 1000))
     }
 
-    /// Says whether all went well.
+    /// Runs the selected trials of a store. Returns whether all passed.
     fn try_all(&self, setting: &Setting, seed: u64, lines: &mut Vec<String>) -> bool {
         let mut is_good = true;
         for trial in TRIALS.iter().filter(|trial| self.wants_trial(trial, setting.name)) {
             let name = format!("{} {}", setting.name, trial.name);
             println!("--- {name}");
             let began = Instant::now();
-            // One for each: a trial by itself goes as it did among the others.
+            // A new generator per trial, so that a trial alone behaves as it did among the others.
             let result = (trial.run)(setting, &mut fastrand::Rng::with_seed(seed));
             is_good &= result.is_ok();
             let what = result.unwrap_or_else(|error| format!("FAILED: {error:#}"));

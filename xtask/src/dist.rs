@@ -1,21 +1,24 @@
-//! `cargo xtask dist`: the developer tools as one file that needs no other.
+//! `cargo xtask dist`: builds the developer tools as one file without dynamic libraries, with the
+//! web page inside.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{metadata, tools};
+use crate::{metadata, tools, web};
 
-/// People fetch it over slow lines.
+/// Maximum size of the program in bytes, because it is downloaded.
 const MAX_BYTES: u64 = 40_000_000;
 
-/// Builds the program, checks that it is on its own, and says where it is.
+/// Builds the program, checks it, and prints its path and size.
 pub(crate) fn run() -> Result<()> {
+    web::need_node()?;
+    println!("{}", web::build_if_needed()?);
     let host = host()?;
-    // With a target named, what runs while building stays as it is.
+    // With an explicit target, the flags do not apply to build scripts and macros.
     let is_static = format!("target.{host}.rustflags=['-Ctarget-feature=+crt-static']");
-    let mut build = tools::cargo(["build", "--release", "--locked", "--package=oxikit-devtools"]);
+    let mut build = tools::cargo(["build", "--release", "--locked", "--package=oxikit-cli"]);
     tools::run(build.args(["--bin=oxikit", "--target", &host, "--config", &is_static]))?;
     let target = metadata::target_dir()?;
     let folder = target.join("dist");
@@ -28,7 +31,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Fails if it does not run, needs a library, or is too large.
+/// Fails if the program does not run, needs a library, or is too large. Returns its size.
 fn check(program: &Path) -> Result<u64> {
     let version = tools::read(Command::new(program).arg("--version"))?;
     ensure!(version.starts_with("oxikit "), "it says {version:?}");
@@ -42,9 +45,9 @@ fn check(program: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Such as `x86_64-unknown-linux-gnu`.
+/// The target of this machine, such as `x86_64-unknown-linux-gnu`.
 fn host() -> Result<String> {
     let about = tools::read(Command::new("rustc").arg("-vV"))?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not say for what it builds")
+    host.map(str::to_owned).context("`rustc -vV` does not print its host")
 }

@@ -1,4 +1,4 @@
-//! Every example runs offline and ends well.
+//! Runs every example without a network. Each must succeed.
 
 use std::process::Command;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::{metadata, tools};
 
-/// An example answers at once; one that does not hangs.
+/// Timeout of an example.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Runs all of them; answers a line for the summary.
+/// Runs all examples. Returns a line for the summary.
 pub(crate) fn run() -> Result<String> {
     let members = metadata::members()?;
     let package = members
@@ -25,11 +25,11 @@ pub(crate) fn run() -> Result<String> {
         let mut command = Command::new(bins.join(name));
         command.current_dir(tools::root()).env_clear();
         command.envs(std::env::vars().filter(|(name, _)| name == "PATH"));
-        // Nobody answers there: an example that needs the network fails here.
+        // No server listens at this address: an example that needs the network fails.
         for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
             command.env(proxy, "http://127.0.0.1:9");
         }
-        // The machine itself is not the network.
+        // Servers on this machine stay reachable.
         command.env("NO_PROXY", "127.0.0.1");
         if let Err(error) = tools::run_and_read(&mut command, LIMIT) {
             failed.push(format!("`{name}`: {error:#}"));

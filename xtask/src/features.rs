@@ -1,13 +1,13 @@
-//! Each library crate by itself: without its features, and with each of them alone. In the
-//! workspace a crate has the features that any other member asks for, so one that needs
-//! more than it says is only noticed here.
+//! Checks each library crate separately: without its features, and with each of them alone. In the
+//! workspace a crate has the features that any other member enables, so a missing feature is
+//! noticed only here.
 
 use anyhow::{Result, bail};
 
 use crate::metadata::{self, Package};
 use crate::tools;
 
-/// Checks them, with warnings as errors; answers a line for the summary.
+/// Checks the crates, with warnings as errors. Returns a line for the summary.
 pub(crate) fn run() -> Result<String> {
     let members = metadata::members()?;
     let plans: Vec<Vec<String>> =

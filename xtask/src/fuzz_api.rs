@@ -1,5 +1,5 @@
-//! A property-based tester over the OpenAPI documents of our servers: requests that fit
-//! their schemas and requests that do not, and answers held against what is described.
+//! `cargo xtask fuzz-api`: schemathesis generates valid and invalid requests from the OpenAPI
+//! documents of our servers, and compares the responses with the documents.
 
 mod report;
 mod servers;
@@ -14,14 +14,14 @@ use crate::{interop, metadata, tools};
 use report::Report;
 use servers::{Server, TARGETS};
 
-/// Cases of an operation besides those that cover its schema one by one.
+/// Number of random requests per operation, in addition to those that cover its schema.
 const EXAMPLES: u32 = 10;
-/// What is tried if nobody says otherwise: always the same.
+/// The default seed, so that every run is the same.
 const SEED: u64 = 1;
-/// An answer that takes longer is a failure, in seconds. Streams are read for as long.
+/// Timeout of a response in seconds. Then the request has failed. Streams are read for this time.
 const ANSWER_TIME: &str = "10";
 
-/// What is asked for.
+/// The options of the command line.
 #[derive(Debug, PartialEq)]
 struct Settings {
     examples: u32,
@@ -30,17 +30,17 @@ struct Settings {
     targets: Vec<String>,
 }
 
-/// Where things are.
+/// The folders that are used.
 struct Places {
-    /// What cargo has built.
+    /// The programs that cargo has built.
     bins: PathBuf,
-    /// What belongs to this chore and is ours.
+    /// The files of this test in the repository.
     sources: PathBuf,
-    /// What is installed and written by it.
+    /// Installed packages, logs and reports.
     scratch: PathBuf,
 }
 
-/// Answers one line per server. A reason is answered where it cannot be run.
+/// Returns one line per server, or the reason why the test cannot run on this machine.
 pub(crate) fn run(args: &[String]) -> Result<Result<Vec<String>, String>> {
     let settings = Settings::parse(args)?;
     if tools::read(Command::new("python3").arg("--version")).is_err() {
@@ -85,7 +85,7 @@ impl Settings {
         while let Some(arg) = args.next() {
             let mut number = || {
                 let text = args.next().with_context(|| format!("`{arg}` needs a number"))?;
-                text.parse::<u64>().with_context(|| format!("`{arg} {text}`: no number"))
+                text.parse::<u64>().with_context(|| format!("`{arg} {text}` is not a number"))
             };
             match arg.as_str() {
                 "--examples" => settings.examples = u32::try_from(number()?)?.max(1),
@@ -95,7 +95,7 @@ impl Settings {
                 }
                 other => {
                     let known = TARGETS.map(|target| target.name).join(", ");
-                    bail!("`{other}` is no server; there are: {known}")
+                    bail!("`{other}` is not a server; there are: {known}")
                 }
             }
         }
@@ -103,7 +103,7 @@ impl Settings {
     }
 }
 
-/// Tries one server. What is wrong with it is in the report, not in the result.
+/// Tests one server. Failures of the server are in the report, not in the result.
 fn test(places: &Places, settings: &Settings, name: &str, server: &Server) -> Result<Report> {
     let file = |end: &str| places.scratch.join(format!("{name}{end}"));
     let (seed, examples) = (settings.seed.to_string(), settings.examples.to_string());
@@ -118,7 +118,7 @@ fn test(places: &Places, settings: &Settings, name: &str, server: &Server) -> Re
         command.env("FUZZ_TOKEN", token);
     }
     command.args(["--checks", "all", "--phases", "examples,coverage,fuzzing"]);
-    // An input that fits its schema may still be refused: by a name that is not there.
+    // A valid input may still be rejected, for example because of an unknown name.
     command.args(["--exclude-checks", "positive_data_acceptance"]);
     command.args(["--request-timeout", ANSWER_TIME, "--continue-on-failure"]);
     command.args(["--generation-database", "none", "--no-color", "--report", "json,ndjson"]);
@@ -135,7 +135,7 @@ fn test(places: &Places, settings: &Settings, name: &str, server: &Server) -> Re
     command.current_dir(&places.scratch);
     let ended = tools::run(&mut command);
     let report = Report::read(&file(".json"), &file(".ndjson"));
-    let report = report.with_context(|| format!("schemathesis said: {}", tail(&log)))?;
+    let report = report.with_context(|| format!("schemathesis printed: {}", tail(&log)))?;
     if ended.is_err() && report.is_good() {
         bail!("schemathesis failed: {}", tail(&log));
     }
@@ -145,7 +145,7 @@ fn test(places: &Places, settings: &Settings, name: &str, server: &Server) -> Re
     Ok(report)
 }
 
-/// The end of what was written.
+/// The end of a log.
 fn tail(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<_> = text.lines().rev().take(20).collect();
@@ -170,7 +170,7 @@ mod tests {
         check("--examples 7 --seed 9", Ok(Settings { examples: 7, seed: 9, ..usual() }));
         check("tools", Ok(Settings { targets: vec!["tools".to_owned()], ..usual() }));
         check("--seed", Err("`--seed` needs a number"));
-        check("--seed x", Err("`--seed x`: no number"));
-        check("other", Err("`other` is no server; there are: tools, app"));
+        check("--seed x", Err("`--seed x` is not a number"));
+        check("other", Err("`other` is not a server; there are: tools, prompts, app"));
     }
 }

@@ -1,12 +1,16 @@
-//! This code against the official clients and servers, and its page in a browser.
+//! `cargo xtask interop`: runs this code against the official clients and servers, and its pages in
+//! a browser.
 //!
 //! A suite starts a server on a free port of the loopback and runs a program of
-//! cases against it, which prints `ok name` or `FAILED name: why` for each.
+//! cases against it, which prints `ok name` or `FAILED name: why` for each. The suite of A2A runs
+//! one program for each client, and for each server, and prints matrices.
 
+mod a2a;
 mod action_http;
 mod agents;
 mod docs_page;
 mod manager;
+mod prompts_page;
 mod reflection;
 
 use std::fs::{self, File};
@@ -20,20 +24,22 @@ use anyhow::{Context, Result, bail};
 
 use crate::{conformance, metadata, tools};
 
-/// Most suites take a few seconds; one that starts the official tools for every
-/// case, most of a minute.
+/// Timeout of a suite. Most take a few seconds; one that starts the official tools for every case
+/// takes most of a minute.
 const LIMIT: Duration = Duration::from_secs(120);
-/// A server says where it listens at once; Node needs a moment to load.
+/// Timeout for the start of a server. Node needs a moment to load.
 const START: Duration = Duration::from_secs(30);
 
-/// Where a program would send what is meant for the loopback.
+/// Environment variables of HTTP proxies, which must not receive loopback requests.
 pub(crate) const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-const PROTOCOLS: [&Protocol; 5] = [
+const PROTOCOLS: [&Protocol; 7] = [
+    &a2a::PROTOCOL,
     &action_http::PROTOCOL,
     &agents::PROTOCOL,
     &docs_page::PROTOCOL,
+    &prompts_page::PROTOCOL,
     &reflection::PROTOCOL,
     &manager::PROTOCOL,
 ];
@@ -47,21 +53,21 @@ struct Protocol {
 }
 
 struct Suite {
-    /// The protocol's name, and its own after a slash.
+    /// The name of the protocol, a slash, and the name of the suite.
     name: &'static str,
-    /// The programs without which it cannot be run.
+    /// Programs that the suite needs.
     needs: &'static [&'static str],
     run: fn(&Places) -> Result<Score>,
 }
 
-/// Where things are.
+/// The folders that are used.
 struct Places {
     protocol: &'static str,
     /// The folder of the protocol.
     sources: PathBuf,
-    /// What cargo has built.
+    /// The programs that cargo has built.
     bins: PathBuf,
-    /// What is installed and written for these suites.
+    /// Installed packages, logs and reports.
     scratch: PathBuf,
 }
 
@@ -71,7 +77,7 @@ struct Score {
     failed: u32,
 }
 
-/// Runs the suites with these names, or all; answers one line per suite.
+/// Runs the suites with these names, or all. Returns one line per suite.
 pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
     let is_wanted = |suite: &&Suite| {
         names.is_empty() || names.iter().any(|name| suite.name.starts_with(name.as_str()))
@@ -108,7 +114,7 @@ pub(crate) fn run(names: &[String]) -> Result<Vec<String>> {
 }
 
 impl Suite {
-    /// Its line, and whether all is well.
+    /// Runs the suite. Returns its line, and whether it passed.
     fn run_at(&self, places: &Places) -> Result<(String, bool)> {
         if let Some(Err(why)) = self.needs.iter().map(|it| need(it)).find(Result::is_err) {
             let line = format!("{} skipped: {why:#}", self.name);
@@ -121,56 +127,50 @@ impl Suite {
     }
 }
 
-/// Makes sure that a program is there. A browser is installed if it is missing.
+/// Fails if a program is missing. A missing browser is installed.
 fn need(program: &str) -> Result<()> {
     if tools::read(Command::new(program).arg("--version")).is_ok() {
         return Ok(());
     }
     match program {
         "chromium" => tools::install_package("chromium"),
-        _ => bail!("there is no `{program}`"),
+        _ => bail!("the program `{program}` is not installed"),
     }
 }
 
-/// Whether a suite of these could not be run here.
+/// Whether one of these suites was skipped on this machine.
 pub(crate) fn is_incomplete(lines: &[String]) -> bool {
     lines.iter().any(|line| conformance::is_skipped(line))
 }
 
-/// Installs what the suites need while the machine does something else. What fails
-/// here is tried again, and told, by the suites.
+/// Installs the packages of the suites in a thread, while other steps run. The suites repeat a
+/// failed installation and report its error.
 pub(crate) fn install_ahead() -> std::thread::JoinHandle<()> {
     std::thread::spawn(|| {
         _ = install_js();
         _ = need("chromium");
-        _ = metadata::target_dir().and_then(|target| install_py(&target.join("interop")));
+        let Ok(target) = metadata::target_dir() else { return };
+        let scratch = target.join("interop");
+        _ = install_py(&scratch);
+        _ = a2a::install_py(&scratch);
     })
 }
 
-/// Installs the pinned packages, unless that has been done.
+/// Installs the pinned packages of JavaScript, unless they are installed.
 fn install_js() -> Result<()> {
-    let dir = tools::root().join("interop");
-    // npm writes this file when it is done.
-    let done = dir.join("node_modules/.package-lock.json");
-    if is_newer(&done, &dir.join("package-lock.json")) {
-        return Ok(());
-    }
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-    tools::run(npm.current_dir(dir))
+    tools::install_npm_packages(&tools::root().join("interop"))
 }
 
-/// The same for Python, where all protocols need the same packages; answers the
-/// interpreter that has them.
+/// Installs the packages of Python, which are the same for all protocols. Returns the interpreter.
 fn install_py(scratch: &Path) -> Result<PathBuf> {
     let requirements = tools::root().join("interop/action-http/py/requirements.txt");
     install_requirements(&scratch.join("py"), &requirements)
 }
 
-/// Installs these packages into an environment of their own, unless that has been done.
+/// Installs these packages into a virtual environment, unless they are installed.
 pub(crate) fn install_requirements(venv: &Path, requirements: &Path) -> Result<PathBuf> {
     let (python, done) = (venv.join("bin/python"), venv.join("installed"));
-    if is_newer(&done, requirements) && python.exists() {
+    if tools::is_newer(&done, requirements) && python.exists() {
         return Ok(python);
     }
     tools::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
@@ -181,13 +181,8 @@ pub(crate) fn install_requirements(venv: &Path, requirements: &Path) -> Result<P
     Ok(python)
 }
 
-fn is_newer(file: &Path, source: &Path) -> bool {
-    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    changed(file).is_some_and(|time| Some(time) >= changed(source))
-}
-
 impl Places {
-    /// Starts a server and waits until it says `listening on URL`.
+    /// Starts a server and waits until it prints `listening on URL`.
     fn start(&self, command: &mut Command, name: &str) -> Result<Server> {
         let mut child = self
             .prepare(command, name)?
@@ -197,11 +192,11 @@ impl Places {
             .spawn()
             .with_context(|| format!("cannot start `{name}`"))?;
         let stdout = child.stdout.take().context("stdout is piped")?;
-        // Ended from here on, however this goes on.
+        // From here on the process ends with this value, also on an error.
         let mut server = Server { child, url: String::new() };
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
-            // Read to its end, so that it never waits for us.
+            // The output is read to its end, so that the process never blocks on a full pipe.
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 _ = sender.send(line);
             }
@@ -209,8 +204,9 @@ impl Places {
         let line = lines
             .recv_timeout(START)
             .with_context(|| format!("`{name}` did not start; see {}", self.log(name).display()))?;
-        let url =
-            line.strip_prefix("listening on ").with_context(|| format!("it said {line:?}"))?;
+        let url = line
+            .strip_prefix("listening on ")
+            .with_context(|| format!("the server printed {line:?}"))?;
         server.url = url.to_owned();
         Ok(server)
     }
@@ -225,8 +221,7 @@ impl Places {
         Ok(score)
     }
 
-    /// Standard error goes to a file: clients complain there about errors that
-    /// the cases want.
+    /// Redirects standard error to a file, because clients also print errors that the cases expect.
     fn prepare<'a>(&self, command: &'a mut Command, name: &str) -> Result<&'a mut Command> {
         for proxy in PROXIES {
             command.env_remove(proxy);
@@ -239,7 +234,7 @@ impl Places {
     }
 }
 
-/// A server that ends with its suite.
+/// A running server. It ends when this is dropped.
 struct Server {
     child: Child,
     url: String,
@@ -247,7 +242,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // An error means that the process has already ended.
         _ = self.child.kill();
         _ = self.child.wait();
     }

@@ -1,7 +1,12 @@
-//! The promises of `ARCHITECTURE.md` that a machine can check.
+//! `cargo xtask invariants`: checks the rules of `ARCHITECTURE.md`.
 //!
-//! The table of crates on that page is the rule itself: what it says about who
-//! may use whom is what is checked, so that the page cannot age.
+//! The table of crates on that page is the source of the rules about dependencies, so the page
+//! cannot become outdated.
+
+mod environment;
+mod modules;
+mod packages;
+mod wire_names;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,34 +14,41 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::metadata::{self, Package};
+use crate::structure::Crate;
 use crate::tools;
 
 /// A dependency that one crate keeps away from all others.
 const ONLY: [(&str, &str); 2] = [("rig-core", "oxikit-providers"), ("rmcp", "oxikit-mcp")];
 
-/// A file with more lines is asked whether it holds a second subject.
+/// Number of lines above which a file is reported, because it may have a second subject.
 const LONG_FILE: usize = 800;
 
 /// One row of the table of crates.
 #[derive(Debug, PartialEq)]
-struct Room {
+struct CrateRule {
     name: String,
-    /// The crates of ours that it may use.
+    /// The crates of this workspace that it may use.
     may_use: Vec<String>,
-    /// What must not be found below it, at any depth.
+    /// Dependencies that it must not have, directly or indirectly.
     without: Vec<String>,
 }
 
-/// Checks all of them; answers a line for the summary.
+/// Checks all rules. Returns a line for the summary.
 pub(crate) fn run() -> Result<String> {
     let page = std::fs::read_to_string(tools::root().join("ARCHITECTURE.md"))?;
-    let rooms = rooms(&page);
+    let rules = rules(&page);
     let members = metadata::members()?;
     let files = tools::tracked_files()?;
-    let mut wrong = layers(&rooms, &members);
-    wrong.extend(without(&rooms)?);
+    let mut wrong = layers(&rules, &members);
+    wrong.extend(without(&rules)?);
     wrong.extend(manifests(&members)?);
+    let crates = Crate::read_all(&tools::root())?;
+    wrong.extend(modules::check(&crates));
+    wrong.extend(packages::check(&members)?);
+    wrong.extend(packages::unused_dependencies(&members, &crates));
     wrong.extend(texts(&files)?);
+    wrong.extend(wire_names::check(&files)?);
+    wrong.extend(environment::check(&files)?);
     for (path, lines) in long_files(&files)? {
         println!("note: {} has {lines} lines; is there a second subject inside?", path.display());
     }
@@ -46,16 +58,17 @@ pub(crate) fn run() -> Result<String> {
     Ok(format!("{} crates, {} files", members.len(), files.len()))
 }
 
-/// The rows of the table whose first cell is one crate of ours.
-fn rooms(page: &str) -> Vec<Room> {
+/// The rows of the table whose first cell is a crate of this workspace.
+fn rules(page: &str) -> Vec<CrateRule> {
     let rows = page.lines().filter_map(|line| {
         let cells: Vec<_> = line.trim().strip_prefix('|')?.split('|').collect();
         let [name, _, may_use, without, ..] = cells.as_slice() else {
             return None;
         };
         let [name] = <[String; 1]>::try_from(in_backticks(name)).ok()?;
-        let room = Room { name, may_use: in_backticks(may_use), without: in_backticks(without) };
-        room.name.starts_with("oxikit").then_some(room)
+        let rule =
+            CrateRule { name, may_use: in_backticks(may_use), without: in_backticks(without) };
+        rule.name.starts_with("oxikit").then_some(rule)
     });
     rows.collect()
 }
@@ -64,35 +77,34 @@ fn in_backticks(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Every library crate has a row and uses only what its row names; nobody uses
-/// a crate that is not a library.
-fn layers(rooms: &[Room], members: &[Package]) -> Vec<String> {
+/// Every library crate has a row and uses only the crates of its row.
+fn layers(rules: &[CrateRule], members: &[Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     let ours: BTreeSet<&str> = members.iter().map(|member| &*member.name).collect();
-    for (position, room) in rooms.iter().enumerate() {
-        if !ours.contains(&*room.name) {
-            wrong.push(format!("ARCHITECTURE.md lists `{}`, which is not there", room.name));
+    for (position, rule) in rules.iter().enumerate() {
+        if !ours.contains(&*rule.name) {
+            wrong.push(format!("ARCHITECTURE.md lists `{}`, which does not exist", rule.name));
         }
-        // Only downwards: what a row names stands above it on the page.
-        let above: Vec<_> = rooms[..position].iter().map(|room| &*room.name).collect();
-        for used in &room.may_use {
+        // A crate may only use crates of the rows above its own.
+        let above: Vec<_> = rules[..position].iter().map(|rule| &*rule.name).collect();
+        for used in &rule.may_use {
             if !above.contains(&&**used) {
                 wrong.push(format!(
-                    "ARCHITECTURE.md lets `{}` use `{used}`, which does not stand above it",
-                    room.name
+                    "ARCHITECTURE.md lets `{}` use `{used}`, which is not above it",
+                    rule.name
                 ));
             }
         }
     }
     for member in members.iter().filter(|member| member.is_library()) {
-        let Some(room) = rooms.iter().find(|room| room.name == member.name) else {
+        let Some(rule) = rules.iter().find(|rule| rule.name == member.name) else {
             wrong.push(format!("`{}` is missing from the table of ARCHITECTURE.md", member.name));
             continue;
         };
         for dependency in &member.dependencies {
-            // Tests may look upwards.
+            // Tests may use crates of the rows below.
             let is_ours = ours.contains(&*dependency.name) && !dependency.is_dev;
-            if is_ours && !room.may_use.contains(&dependency.name) {
+            if is_ours && !rule.may_use.contains(&dependency.name) {
                 wrong.push(format!("`{}` must not use `{}`", member.name, dependency.name));
             }
         }
@@ -101,38 +113,41 @@ fn layers(rooms: &[Room], members: &[Package]) -> Vec<String> {
         for (dependency, owner) in ONLY {
             let names = |list: &[metadata::Dependency]| list.iter().any(|d| d.name == dependency);
             if member.name != owner && names(&member.dependencies) {
-                wrong.push(format!("`{}` names `{dependency}`; only `{owner}` may", member.name));
+                wrong.push(format!(
+                    "`{}` depends on `{dependency}`; only `{owner}` may",
+                    member.name
+                ));
             }
         }
     }
     wrong
 }
 
-/// What each room promises not to bring along, at any depth.
-fn without(rooms: &[Room]) -> Result<Vec<String>> {
+/// Crates that have a dependency, directly or indirectly, that their row excludes.
+fn without(rules: &[CrateRule]) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
-    for room in rooms.iter().filter(|room| !room.without.is_empty()) {
-        // Features of this crate alone, not those of the whole workspace.
+    for rule in rules.iter().filter(|rule| !rule.without.is_empty()) {
+        // The tree of this package has its own features, not those of the whole workspace.
         let tree = tools::read(&mut tools::cargo([
             "tree",
             "--package",
-            &room.name,
+            &rule.name,
             "--edges=normal",
             "--prefix=none",
             "--format={p}",
         ]))?;
         let below: BTreeSet<&str> =
             tree.lines().filter_map(|line| line.split(' ').next()).collect();
-        for banned in &room.without {
+        for banned in &rule.without {
             if below.contains(&**banned) {
-                wrong.push(format!("`{}` builds with `{banned}`", room.name));
+                wrong.push(format!("`{}` builds with `{banned}`", rule.name));
             }
         }
     }
     Ok(wrong)
 }
 
-/// Unsafe code is forbidden, and all crates state the same terms.
+/// Unsafe code is forbidden, and all crates have the same licence and Rust version.
 fn manifests(members: &[Package]) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let workspace = std::fs::read_to_string(tools::root().join("Cargo.toml"))?;
@@ -142,7 +157,7 @@ fn manifests(members: &[Package]) -> Result<Vec<String>> {
     let rust_version = &members.first().context("no members")?.rust_version;
     for member in members {
         let manifest = std::fs::read_to_string(member.dir.join("Cargo.toml"))?;
-        // Examples may print, so they only take the rule that counts.
+        // Examples may print, so they take only the rule about unsafe code.
         let takes_lints = manifest.contains("[lints]\nworkspace = true")
             || manifest.contains("unsafe_code = \"forbid\"");
         if !takes_lints {
@@ -158,9 +173,9 @@ fn manifests(members: &[Package]) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// No path of one machine and no address of one package registry.
+/// No tracked file has a path of one machine or an address of a package registry.
 fn texts(files: &[PathBuf]) -> Result<Vec<String>> {
-    // Written in two pieces, so that this file does not find itself.
+    // Written in two pieces, so that this file does not match itself.
     const PATHS: [&str; 4] = [
         concat!("/", "work/"),
         concat!("/", "root/"),
@@ -169,7 +184,7 @@ fn texts(files: &[PathBuf]) -> Result<Vec<String>> {
     ];
     let mut wrong = Vec::new();
     for path in files {
-        // What is not text has no paths that we wrote.
+        // Binary files are not checked.
         let Ok(text) = std::fs::read_to_string(tools::root().join(path)) else {
             continue;
         };
@@ -185,8 +200,8 @@ fn texts(files: &[PathBuf]) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Whether the line has an absolute path that begins so; the same words inside
-/// of an address or of a relative path are none.
+/// Whether the line has an absolute path with this beginning. The same text inside of a URL or of a
+/// relative path does not count.
 fn has_path(line: &str, start: &str) -> bool {
     line.match_indices(start).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -236,7 +251,7 @@ mod tests {
 | --- | --- | --- | --- |
 | `oxikit-wire` | what `x` is | – | `tokio` |
 | `oxikit-core` | Action | `oxikit-wire` | `axum`, `hyper` |
-| `a` and `b` | no room | | |
+| `a` and `b` | not a crate | | |
 ";
 
     fn member(name: &str, dependencies: &[&str]) -> Package {
@@ -248,49 +263,54 @@ mod tests {
             dir: tools::root().join("crates").join(name),
             dependencies: dependencies
                 .iter()
-                .map(|name| metadata::Dependency { name: (*name).to_owned(), is_dev: false })
+                .map(|name| metadata::Dependency {
+                    name: (*name).to_owned(),
+                    is_dev: false,
+                    is_published: true,
+                })
                 .collect(),
             features: vec![],
             bins: Vec::new(),
             is_ours: true,
+            listing: metadata::Listing::default(),
         }
     }
 
     #[test]
     fn the_table_is_the_rule() {
-        let rooms = rooms(PAGE);
-        assert_eq!(rooms.len(), 2);
-        assert_eq!(rooms[1].may_use, ["oxikit-wire"]);
-        assert_eq!(rooms[1].without, ["axum", "hyper"]);
+        let rules = rules(PAGE);
+        assert_eq!(rules.len(), 2);
+        assert_eq!(rules[1].may_use, ["oxikit-wire"]);
+        assert_eq!(rules[1].without, ["axum", "hyper"]);
 
         let fine = [member("oxikit-wire", &["serde"]), member("oxikit-core", &["oxikit-wire"])];
-        assert_eq!(layers(&rooms, &fine), Vec::<String>::new());
+        assert_eq!(layers(&rules, &fine), Vec::<String>::new());
     }
 
     #[test]
-    fn a_crate_that_looks_upwards_is_found() {
+    fn a_dependency_on_a_lower_row_is_found() {
         let members = [
             member("oxikit-wire", &["oxikit-core"]),
             member("oxikit-core", &["rig-core"]),
             member("oxikit-new", &[]),
         ];
         assert_eq!(
-            layers(&rooms(PAGE), &members),
+            layers(&rules(PAGE), &members),
             [
                 "`oxikit-wire` must not use `oxikit-core`",
                 "`oxikit-new` is missing from the table of ARCHITECTURE.md",
-                "`oxikit-core` names `rig-core`; only `oxikit-providers` may",
+                "`oxikit-core` depends on `rig-core`; only `oxikit-providers` may",
             ]
         );
     }
 
     #[test]
-    fn a_table_that_points_upwards_is_found() {
+    fn a_table_with_a_dependency_on_a_lower_row_is_found() {
         let page = "| `oxikit-wire` | x | `oxikit-core` | |\n| `oxikit-core` | x | | |";
         let members = [member("oxikit-wire", &[]), member("oxikit-core", &[])];
         assert_eq!(
-            layers(&rooms(page), &members),
-            ["ARCHITECTURE.md lets `oxikit-wire` use `oxikit-core`, which does not stand above it"]
+            layers(&rules(page), &members),
+            ["ARCHITECTURE.md lets `oxikit-wire` use `oxikit-core`, which is not above it"]
         );
     }
 

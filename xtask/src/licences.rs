@@ -1,7 +1,8 @@
-//! Licences and second copies of dependencies, by the rules of `deny.toml`.
+//! `cargo xtask licences`: checks licences and duplicate versions of dependencies by the rules of
+//! `deny.toml`.
 //!
-//! cargo-deny does this and more, but is minutes to build; the gate needs only
-//! the two questions answered here, and asks them of `cargo metadata`.
+//! cargo-deny does this and more, but takes minutes to build. These two checks need only `cargo
+//! metadata`.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::{metadata, tools};
 
-/// What `deny.toml` allows.
+/// The rules of `deny.toml`.
 #[derive(Debug, PartialEq)]
 struct Rules {
     licences: Vec<String>,
-    /// Crates of which there may be one copy.
+    /// Crates of which only one version is allowed.
     single: Vec<String>,
 }
 
-/// Checks all dependencies of all platforms; answers a line for the summary.
+/// Checks the dependencies of all platforms. Returns a line for the summary.
 pub(crate) fn run() -> Result<String> {
     let rules = Rules::parse(&std::fs::read_to_string(tools::root().join("deny.toml"))?)?;
     let packages = metadata::packages()?;
@@ -59,17 +60,17 @@ impl Rules {
         let bans = array(toml, "[bans]", "deny")?;
         Ok(Self {
             licences: strings(licences),
-            // Of the inline tables only the name stands in quotes.
+            // In the inline tables only the name is in quotes.
             single: strings(bans),
         })
     }
 
-    /// Whether an SPDX expression can be met with what is allowed.
+    /// Whether the allowed licences satisfy an SPDX expression.
     fn allow(&self, expression: &str) -> Result<bool> {
         // The slash is the old way to write `OR`.
         let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
-        let words: Vec<&str> = spaced.split_whitespace().collect();
-        let mut rest = words.as_slice();
+        let tokens: Vec<&str> = spaced.split_whitespace().collect();
+        let mut rest = tokens.as_slice();
         let allowed = self.any(&mut rest)?;
         if !rest.is_empty() {
             bail!("`{expression}` is not a licence expression");
@@ -77,48 +78,48 @@ impl Rules {
         Ok(allowed)
     }
 
-    fn any(&self, words: &mut &[&str]) -> Result<bool> {
-        let mut allowed = self.all(words)?;
-        while take(words, "OR") {
-            allowed |= self.all(words)?;
+    fn any(&self, tokens: &mut &[&str]) -> Result<bool> {
+        let mut allowed = self.all(tokens)?;
+        while take(tokens, "OR") {
+            allowed |= self.all(tokens)?;
         }
         Ok(allowed)
     }
 
-    fn all(&self, words: &mut &[&str]) -> Result<bool> {
-        let mut allowed = self.one(words)?;
-        while take(words, "AND") {
-            allowed &= self.one(words)?;
+    fn all(&self, tokens: &mut &[&str]) -> Result<bool> {
+        let mut allowed = self.one(tokens)?;
+        while take(tokens, "AND") {
+            allowed &= self.one(tokens)?;
         }
         Ok(allowed)
     }
 
-    fn one(&self, words: &mut &[&str]) -> Result<bool> {
-        if take(words, "(") {
-            let allowed = self.any(words)?;
-            if !take(words, ")") {
+    fn one(&self, tokens: &mut &[&str]) -> Result<bool> {
+        if take(tokens, "(") {
+            let allowed = self.any(tokens)?;
+            if !take(tokens, ")") {
                 bail!("a licence expression lacks its `)`");
             }
             return Ok(allowed);
         }
-        let mut licence = next(words)?.to_owned();
-        if take(words, "WITH") {
-            licence = format!("{licence} WITH {}", next(words)?);
+        let mut licence = next(tokens)?.to_owned();
+        if take(tokens, "WITH") {
+            licence = format!("{licence} WITH {}", next(tokens)?);
         }
         Ok(self.licences.contains(&licence))
     }
 }
 
-fn next<'a>(words: &mut &[&'a str]) -> Result<&'a str> {
-    let (first, rest) = words.split_first().context("a licence expression ends too early")?;
-    *words = rest;
+fn next<'a>(tokens: &mut &[&'a str]) -> Result<&'a str> {
+    let (first, rest) = tokens.split_first().context("a licence expression ends too early")?;
+    *tokens = rest;
     Ok(first)
 }
 
-fn take(words: &mut &[&str], word: &str) -> bool {
-    let found = words.first() == Some(&word);
+fn take(tokens: &mut &[&str], word: &str) -> bool {
+    let found = tokens.first() == Some(&word);
     if found {
-        *words = &words[1..];
+        *tokens = &tokens[1..];
     }
     found
 }

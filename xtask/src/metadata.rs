@@ -1,4 +1,4 @@
-//! What cargo knows about the workspace.
+//! The packages of the workspace and their dependencies, from `cargo metadata`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// A package: one of ours, or one that we depend on.
+/// A package of the workspace, or a dependency.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Package {
     pub(crate) name: String,
@@ -24,14 +24,32 @@ pub(crate) struct Package {
     pub(crate) features: Vec<String>,
     /// Whether it is a member of this workspace.
     pub(crate) is_ours: bool,
+    pub(crate) listing: Listing,
 }
 
-/// A line of a manifest.
+/// The parts of a manifest that a registry and docs.rs use.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Listing {
+    pub(crate) description: Option<String>,
+    pub(crate) documentation: Option<String>,
+    pub(crate) repository: Option<String>,
+    pub(crate) readme: Option<String>,
+    pub(crate) categories: usize,
+    pub(crate) keywords: usize,
+    /// Whether `[package.metadata.docs.rs]` asks for all features and marks them.
+    pub(crate) documents_features: bool,
+    /// Whether the manifest says `publish = false`.
+    pub(crate) is_private: bool,
+}
+
+/// A dependency of a package.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Only for tests and examples.
+    /// Whether it is only for tests and examples.
     pub(crate) is_dev: bool,
+    /// Whether a published package has it. Cargo removes dev-dependencies without a version.
+    pub(crate) is_published: bool,
 }
 
 impl Package {
@@ -41,19 +59,19 @@ impl Package {
     }
 }
 
-/// All packages, ours and others. The lock file must be up to date.
+/// All packages of the lock file, which must be up to date.
 pub(crate) fn packages() -> Result<Vec<Package>> {
     let json = tools::read(&mut tools::cargo(["metadata", "--format-version=1", "--locked"]))?;
     parse(&serde_json::from_str(&json)?)
 }
 
-/// Our own packages.
+/// The members of the workspace.
 pub(crate) fn members() -> Result<Vec<Package>> {
     let json = tools::read(&mut tools::cargo(["metadata", "--format-version=1", "--no-deps"]))?;
     parse(&serde_json::from_str(&json)?)
 }
 
-/// Where cargo puts what it builds.
+/// The target folder of cargo.
 pub(crate) fn target_dir() -> Result<PathBuf> {
     let json = tools::read(&mut tools::cargo(["metadata", "--format-version=1", "--no-deps"]))?;
     let json: Value = serde_json::from_str(&json)?;
@@ -87,16 +105,35 @@ fn parse(metadata: &Value) -> Result<Vec<Package>> {
                     .map(|features| features.keys().cloned().collect())
                     .unwrap_or_default(),
                 is_ours: members.contains(&package["id"]),
+                listing: listing(package),
             })
         })
         .collect()
 }
 
 fn dependency(dependency: &Value) -> Result<Dependency> {
+    let is_dev = dependency["kind"] == "dev";
     Ok(Dependency {
         name: text(dependency, "name")?.to_owned(),
-        is_dev: dependency["kind"] == "dev",
+        is_dev,
+        is_published: !is_dev || dependency["req"] != "*",
     })
+}
+
+fn listing(package: &Value) -> Listing {
+    let optional = |name: &str| package[name].as_str().map(str::to_owned);
+    let docs_rs = &package["metadata"]["docs"]["rs"];
+    Listing {
+        description: optional("description"),
+        documentation: optional("documentation"),
+        repository: optional("repository"),
+        readme: optional("readme"),
+        categories: list(package, "categories").len(),
+        keywords: list(package, "keywords").len(),
+        documents_features: docs_rs["all-features"] == true
+            && list(docs_rs, "rustdoc-args") == ["--cfg", "docsrs"],
+        is_private: package["publish"].as_array().is_some_and(Vec::is_empty),
+    }
 }
 
 fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str> {

@@ -1,4 +1,5 @@
-//! The README and its siblings say what is so.
+//! Checks the Markdown pages: links lead to files, commands of the README exist, and its examples
+//! are short and compiled.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,15 +8,18 @@ use anyhow::{Result, bail};
 
 use crate::{COMMANDS, metadata, tools};
 
-/// A first example that is longer is not read.
+/// Maximum number of visible lines of a Rust example in the README.
 const MAX_EXAMPLE: usize = 12;
 
-/// Checks all pages; answers a line for the summary.
+/// Checks all pages. Returns a line for the summary.
 pub(crate) fn run() -> Result<String> {
     let pages: Vec<PathBuf> = tools::tracked_files()?
         .into_iter()
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .filter(|path| path.components().count() == 1 || path.starts_with("docs"))
+        .filter(|path| {
+            let is_of_a_crate = path.starts_with("crates") && path.ends_with("README.md");
+            path.components().count() == 1 || path.starts_with("docs") || is_of_a_crate
+        })
         .collect();
     let mut wrong = Vec::new();
     for page in &pages {
@@ -41,10 +45,8 @@ fn readme() -> Result<Vec<String>> {
         metadata::members()?.into_iter().flat_map(|member| member.bins).collect();
     let mut wrong = commands(&readme, &bins);
     wrong.extend(long_examples(&readme));
-    if !read("crates/oxikit-serve/src/lib.rs")?.contains(r#"include_str!("../../../README.md")"#) {
-        wrong.push(
-            "the README's examples are not compiled by crates/oxikit-serve/src/lib.rs".to_owned(),
-        );
+    if !read("examples/readmes.rs")?.contains(r#"include_str!("../README.md")"#) {
+        wrong.push("the README's examples are not compiled by examples/readmes.rs".to_owned());
     }
     for page in ["README.md", ".ci/run"] {
         if !read(page)?.contains("cargo xtask test") {
@@ -54,7 +56,7 @@ fn readme() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Commands of the README that would not work.
+/// Commands of the README that do not exist.
 fn commands(readme: &str, bins: &BTreeSet<String>) -> Vec<String> {
     let after = |prefix: &'static str| {
         readme.match_indices(prefix).map(move |(at, _)| {
@@ -63,11 +65,13 @@ fn commands(readme: &str, bins: &BTreeSet<String>) -> Vec<String> {
             &rest[..end.unwrap_or(rest.len())]
         })
     };
-    let chores = after("cargo xtask ").filter(|name| !COMMANDS.contains(name));
+    let tasks = after("cargo xtask ").filter(|name| !COMMANDS.contains(name));
     let programs = after("--bin ").filter(|name| !bins.contains(*name));
-    chores
-        .map(|name| format!("README.md names the chore `{name}`, which is not there"))
-        .chain(programs.map(|name| format!("README.md runs `{name}`, which is not there")))
+    tasks
+        .map(|name| {
+            format!("README.md names the command `cargo xtask {name}`, which does not exist")
+        })
+        .chain(programs.map(|name| format!("README.md runs `{name}`, which does not exist")))
         .collect()
 }
 
@@ -117,8 +121,8 @@ mod tests {
         assert_eq!(
             commands(page, &bins),
             [
-                "README.md names the chore `tset`, which is not there",
-                "README.md runs `helo`, which is not there",
+                "README.md names the command `cargo xtask tset`, which does not exist",
+                "README.md runs `helo`, which does not exist",
             ]
         );
     }

@@ -1,5 +1,5 @@
-//! Servers that tests need: started on a free port of the loopback, with nothing
-//! of an earlier run inside, and gone with the chore that started them.
+//! Servers that tests need. Each runs on a free loopback port with an empty database, and ends with
+//! the process that started it.
 
 mod install;
 mod keeper;
@@ -11,14 +11,14 @@ use std::process::Command;
 
 use anyhow::Result;
 
-/// A PostgreSQL server of one's own, ready to be used. It is stopped and removed
-/// when this is dropped, and also when this process is killed.
+/// Starts a PostgreSQL server for the caller alone. It is stopped and removed when the value is
+/// dropped, and also when this process is killed.
 pub(crate) fn postgres() -> Result<Postgres> {
     Postgres::launch()
 }
 
-/// Tells the tests of a command where the server is, and which program starts
-/// another one that they may freeze and stop.
+/// Sets the environment variables with the URL of the server, and with the program that starts
+/// another one, which tests may freeze and stop.
 pub(crate) fn hand_over(command: &mut Command, server: &Postgres) -> Result<()> {
     command.env("OXIKIT_TEST_POSTGRES", server.url());
     command.env("OXIKIT_TEST_XTASK", std::env::current_exe()?);

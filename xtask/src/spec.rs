@@ -1,7 +1,7 @@
 //! `cargo xtask spec`: the official conformance data, fetched at a pinned commit.
 //!
-//! The data belongs to other projects and is not part of this repository. Where it is
-//! not at hand the suites that need it are skipped by name.
+//! The data belongs to other projects and is not part of this repository. If it is
+//! missing, the suites that need it are skipped and named.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -135,8 +135,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Where the specification is: `OXIKIT_SPEC`, the folder `shared` beside the repository,
-/// or what `cargo xtask spec` has fetched. `None` if it is nowhere.
+/// The folder of the specification: `OXIKIT_SPEC`, the folder `shared` beside the repository, or the
+/// result of `cargo xtask spec`. `None` if there is none.
 pub(crate) fn find() -> Result<Option<PathBuf>> {
     if let Some(spec) = std::env::var_os("OXIKIT_SPEC") {
         return Ok(Some(spec.into()));
@@ -169,7 +169,7 @@ impl Source<'_> {
             let content = git(&["show", &format!("{}:{path}", self.commit)]).output()?;
             let actual = hex(&Sha256::digest(&content.stdout));
             if !content.status.success() || actual != *checksum {
-                bail!("`{path}` of {} is another file than expected (SHA-256 {actual})", self.url);
+                bail!("`{path}` of {} differs from the expected file (SHA-256 {actual})", self.url);
             }
             let target = spec.join("conformance").join(self.name).join(name);
             fs::create_dir_all(target.parent().context("a file is in a folder")?)?;
@@ -218,7 +218,7 @@ mod tests {
         // Content that is not what was pinned is not written.
         fs::remove_file(&file).unwrap();
         let error = check(&commit, &"0".repeat(64)).unwrap_err();
-        assert!(error.to_string().contains("another file than expected"), "{error}");
+        assert!(error.to_string().contains("differs from the expected file"), "{error}");
         assert!(!file.exists());
         check(&"1".repeat(40), &checksum).unwrap_err();
         fs::remove_dir_all(dir).unwrap();

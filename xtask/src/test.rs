@@ -1,4 +1,5 @@
-//! `cargo xtask test`: all that must hold before a change is merged.
+//! `cargo xtask test`: all checks that must pass before a change is merged. Continuous integration
+//! runs nothing else.
 
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -7,38 +8,41 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     conformance, crash, examples, features, fuzz_api, interop, invariants, licences, metadata,
-    papers, services, tools,
+    package, papers, services, tools, web,
 };
 
-/// One thing that must hold.
+/// One check.
 struct Step {
     name: &'static str,
-    /// Left out by `--quick`.
+    /// Whether `--quick` leaves the step out.
     is_slow: bool,
-    /// When this fails, the steps after it would only fail again.
+    /// Whether the following steps are skipped if this one fails.
     is_gate: bool,
     run: fn() -> Result<Verdict>,
 }
 
-/// How a step went that did not fail.
+/// The result of a step that did not fail.
 enum Verdict {
     Passed(String),
-    /// Something is missing on this machine, and cannot be had.
+    /// A program is missing on this machine and cannot be installed.
     Skipped(String),
 }
 
 use Verdict::{Passed, Skipped};
 
-/// Cheap ones first, so that a small slip is known within seconds.
-const STEPS: [Step; 16] = [
+/// The steps, the quickest ones first.
+const STEPS: [Step; 19] = [
     Step::gate("lock-file", lock_file),
     Step::quick("fmt", fmt),
     Step::quick("papers", || papers::run().map(Passed)),
     Step::quick("invariants", || invariants::run().map(Passed)),
     Step::quick("licences", || licences::run().map(Passed)),
+    Step::quick("page", page),
+    Step::quick("package", || package::run().map(Passed)),
     Step::quick("clippy", clippy),
     Step::gate("build", build),
     Step::quick("tests", tests),
+    Step::slow("web", web_checks),
     Step::slow("features", single_features),
     Step::slow("doc-tests", doc_tests),
     Step::slow("docs", docs),
@@ -132,7 +136,7 @@ fn run_step(step: &Step) -> Line {
     Line { name: step.name, time: Some(time), result }
 }
 
-/// Where nothing may be skipped, a skip is a failure.
+/// In continuous integration a skipped step is a failure.
 fn judge(verdict: Result<Verdict>, is_ci: bool) -> Outcome {
     match verdict {
         Ok(Passed(what)) => Outcome::Passed(what),
@@ -196,6 +200,21 @@ fn fmt() -> Result<Verdict> {
         return Ok(Skipped(format!("{why:#}")));
     }
     cargo("fmt --all --check")
+}
+
+/// The page is built before the programs that embed it, and before their packages.
+fn page() -> Result<Verdict> {
+    if let Err(why) = web::need_node() {
+        return Ok(Skipped(format!("{why:#}")));
+    }
+    web::build_if_needed().map(Passed)
+}
+
+fn web_checks() -> Result<Verdict> {
+    if let Err(why) = web::need_node() {
+        return Ok(Skipped(format!("{why:#}")));
+    }
+    web::check().map(Passed)
 }
 
 fn clippy() -> Result<Verdict> {
@@ -262,6 +281,8 @@ fn crash_trials() -> Result<Verdict> {
     let mut trials = crash::run(&["sessions".to_owned()])?;
     trials.extend(crash::run(&["reflection".to_owned()])?);
     trials.extend(crash::run(&["manager".to_owned()])?);
+    trials.extend(crash::run(&["a2a".to_owned()])?);
+    trials.extend(crash::run(&["prompts".to_owned()])?);
     let summary = trials.join(", ");
     Ok(if crash::is_incomplete(&trials) { Skipped(summary) } else { Passed(summary) })
 }
@@ -287,7 +308,7 @@ fn count_tests(command: &mut Command) -> Result<String> {
     Ok(count.to_string())
 }
 
-/// What the test programs report in their last lines.
+/// The sums of the `test result:` lines of test programs.
 #[derive(Debug, Default, PartialEq)]
 struct Count {
     passed: u32,
@@ -302,8 +323,8 @@ impl Count {
             let Some(result) = line.strip_prefix("test result: ") else {
                 continue;
             };
-            let words: Vec<&str> = result.split([' ', ';', '.']).collect();
-            for pair in words.windows(2) {
+            let parts: Vec<&str> = result.split([' ', ';', '.']).collect();
+            for pair in parts.windows(2) {
                 let Ok(number) = pair[0].parse::<u32>() else {
                     continue;
                 };
@@ -347,7 +368,7 @@ test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn a_skip_is_a_failure_where_nothing_may_be_skipped() {
+    fn a_skipped_step_is_a_failure_in_ci() {
         let skip = || Ok(Skipped("no clippy".to_owned()));
         assert_eq!(judge(skip(), false), Outcome::Skipped("no clippy".to_owned()));
         assert_eq!(judge(skip(), true).word(), "FAILED");

@@ -1,4 +1,4 @@
-//! Running other programs: where, for how long, and what they said.
+//! Runs other programs with timeouts, and reads their output.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// No chore of ours takes longer; what does, hangs.
+/// Timeout of the longest commands.
 pub(crate) const LONG: Duration = Duration::from_secs(20 * 60);
 
 /// The root of the repository.
@@ -20,23 +20,26 @@ pub(crate) fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// Whether this is the gate's machine, where nothing may be skipped.
+/// Whether this is continuous integration, where no check may be skipped.
 pub(crate) fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
-/// A cargo call at the root; `CARGO_TARGET_DIR` and the like are inherited.
+/// A cargo call at the root; `CARGO_TARGET_DIR` and the like are inherited. In continuous
+/// integration nothing is built twice, and what serves the second build would only fill the disk.
 pub(crate) fn cargo<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root());
+    if is_ci() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     command
 }
 
 static BUILDS_ALL: AtomicBool = AtomicBool::new(false);
 
-/// From now on programs are built as parts of the whole workspace, which has just
-/// been built: alone they would have other features, and all they use would be built
-/// once more.
+/// Makes [`build`] build the whole workspace, which has just been built. Single packages would have
+/// other features, and their dependencies would be built again.
 pub(crate) fn build_all_from_now_on() {
     BUILDS_ALL.store(true, Ordering::Relaxed);
 }
@@ -45,8 +48,8 @@ pub(crate) fn build_all_from_now_on() {
 pub(crate) fn build(packages: &[&str]) -> Result<()> {
     let mut build = cargo(["build", "--quiet"]);
     if BUILDS_ALL.load(Ordering::Relaxed) {
-        // Not this program, which runs. There are no examples by this name; asking for
-        // them gives everything the features that it has in tests.
+        // This program runs, so it is excluded. There are no examples with this name; asking for
+        // them selects the features that packages have in tests.
         build.args(["--workspace", "--exclude", "xtask", "--bins", "--examples"]);
     } else {
         build.args(packages.iter().flat_map(|package| ["--package", package]));
@@ -54,21 +57,21 @@ pub(crate) fn build(packages: &[&str]) -> Result<()> {
     run(&mut build)
 }
 
-/// Runs a program to its end, its output shown; fails if the program does.
+/// Runs a program with its output shown. Fails if the program fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let mut child = spawn(command)?;
     let status = wait(&mut child, LONG)?;
     succeed(command, status)
 }
 
-/// Runs a program, shows its standard output line by line and answers it too.
+/// Runs a program, shows its standard output line by line, and returns it.
 pub(crate) fn run_and_read(command: &mut Command, limit: Duration) -> Result<String> {
     let (status, output) = tee(command, limit)?;
     succeed(command, status)?;
     Ok(output)
 }
 
-/// As [`run_and_read`], but a program that fails is the caller's matter.
+/// Like [`run_and_read`], but returns the status of a program that fails.
 pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String)> {
     let mut child = spawn(command.stdout(Stdio::piped()))?;
     let stdout = child.stdout.take().context("stdout is piped")?;
@@ -76,7 +79,7 @@ pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<(ExitStatus,
         let mut output = String::new();
         for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line);
-            // Whoever closed our output does not want the line.
+            // A closed standard output is not an error.
             _ = writeln!(std::io::stdout(), "{line}");
             output.push_str(&line);
             output.push('\n');
@@ -88,7 +91,7 @@ pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<(ExitStatus,
     Ok((status?, output))
 }
 
-/// Runs a quick program and answers its standard output, showing nothing.
+/// Runs a quick program and returns its standard output without showing it.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {}", show(command)))?;
     if !output.status.success() {
@@ -98,7 +101,7 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// As [`read`], for a program that says little and may hang.
+/// Like [`read`], with a timeout, for a program with little output.
 pub(crate) fn read_within(command: &mut Command, limit: Duration) -> Result<String> {
     let mut child = spawn(command.stdout(Stdio::piped()))?;
     let status = wait(&mut child, limit)?;
@@ -107,8 +110,8 @@ pub(crate) fn read_within(command: &mut Command, limit: Duration) -> Result<Stri
     Ok(std::io::read_to_string(stdout)?)
 }
 
-/// Makes sure that a component of the toolchain is there, installing it with
-/// rustup where that is possible. The error is the reason why it cannot be had.
+/// Installs a component of the toolchain with rustup, if it is missing. The error is the reason why
+/// it cannot be installed.
 pub(crate) fn need_component(subcommand: &str, component: &str) -> Result<()> {
     if read(&mut cargo([subcommand, "--version"])).is_ok() {
         return Ok(());
@@ -117,9 +120,27 @@ pub(crate) fn need_component(subcommand: &str, component: &str) -> Result<()> {
         .with_context(|| format!("`cargo {subcommand}` is not installed"))
 }
 
-/// Installs a package of Debian, where that is possible. The error says what to do.
+/// Installs the pinned packages of a folder for Node, unless they are installed.
+pub(crate) fn install_npm_packages(folder: &Path) -> Result<()> {
+    // npm writes this file when it is done.
+    let done = folder.join("node_modules/.package-lock.json");
+    if is_newer(&done, &folder.join("package-lock.json")) {
+        return Ok(());
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    run(npm.current_dir(folder))
+}
+
+/// Whether a file exists and is not older than the file that it was made from.
+pub(crate) fn is_newer(file: &Path, source: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    changed(file).is_some_and(|time| Some(time) >= changed(source))
+}
+
+/// Installs a Debian package, if this process may. The error says what to do.
 pub(crate) fn install_package(package: &str) -> Result<()> {
-    // Some is installed ahead, in a thread of its own; apt-get works for one at a time.
+    // Some packages are installed in another thread, and apt-get does not run twice at a time.
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !Path::new("/usr/bin/apt-get").exists() || !is_root()? {
@@ -161,12 +182,12 @@ fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus> {
     }
 }
 
-/// Ends a process that we started, and all that it started.
+/// Ends a process and its children.
 fn stop(pid: u32) {
     for child in children(pid) {
         stop(child);
     }
-    // It may have ended by itself meanwhile.
+    // An error means that the process has already ended.
     _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
 }
 
@@ -184,12 +205,12 @@ fn succeed(command: &Command, status: ExitStatus) -> Result<()> {
     Ok(())
 }
 
-/// The command as one would type it.
+/// The command as it would be typed.
 fn show(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
-    let words = std::iter::once(program).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    format!("`{}`", words.join(" "))
+    let parts = std::iter::once(program).chain(command.get_args());
+    let parts: Vec<_> = parts.map(|part| part.to_string_lossy()).collect();
+    format!("`{}`", parts.join(" "))
 }
 
 /// The files that git knows, relative to the root.

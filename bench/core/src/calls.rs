@@ -166,7 +166,7 @@ fn echo<T: Data>() -> Action {
     Action::builder(ActionKind::Flow, "echo").handler(async |input: T| Ok(input))
 }
 
-/// What the floor calls.
+/// The function that the floor calls.
 async fn plain<T>(input: T) -> Result<T> {
     Ok(input)
 }

@@ -1,4 +1,4 @@
-//! What is sent: a small input and a large one.
+//! The inputs of the measurements: a small one and a large one.
 
 use std::cell::Cell;
 use std::fmt;
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Probe {
     }
 }
 
-/// What every input here can do.
+/// The operations of an input.
 pub(crate) trait Data:
     Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
 {

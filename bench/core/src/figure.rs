@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What was measured.
+/// A measured value with its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Figure {
     value: f64,
@@ -11,12 +11,12 @@ pub(crate) struct Figure {
     explanation: String,
 }
 
-/// How a value is written.
+/// The unit in which a value is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Unit {
     Nanoseconds,
     Megabytes,
-    /// How many times as much.
+    /// A ratio.
     Times,
     /// Of this kind.
     Count(&'static str),

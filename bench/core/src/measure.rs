@@ -19,7 +19,7 @@ pub(crate) struct Bench {
     runtime: Runtime,
 }
 
-/// What one operation took.
+/// The cost of one operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     /// Nanoseconds on a CPU.
@@ -51,7 +51,7 @@ impl Bench {
         Ok((median(of_subject), median(of_floor)))
     }
 
-    /// As [`compare`](Self::compare), told as a figure.
+    /// As [`compare`](Self::compare), returned as a figure.
     pub(crate) fn beside_floor(
         &self,
         what: &str,
@@ -71,7 +71,7 @@ impl Bench {
         Ok(Figure::new(subject.cpu, Unit::Nanoseconds, explanation))
     }
 
-    /// How often the operation fits into a round.
+    /// Number of operations in a round.
     fn calibrate(&self, operation: &impl AsyncFn() -> Result<()>) -> Result<usize> {
         let mut times = 1;
         loop {

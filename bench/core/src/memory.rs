@@ -1,4 +1,4 @@
-//! What an idle application keeps in memory.
+//! The memory of an idle application.
 
 use std::process::{Command, Stdio};
 

@@ -7,7 +7,7 @@ use oxikit::Message;
 use oxikit::wire::{AgentFinishReason, SessionSnapshot, SessionState, SnapshotStatus};
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite};
 
-/// So many are on their way at the same time, so that commits are shared.
+/// Number of concurrent writes, so that commits are shared.
 const AT_ONCE: usize = 512;
 
 /// Writes so many sessions of one turn each; every tenth is active.

@@ -2,21 +2,31 @@
 //! with all that oxikit does switched on.
 //!
 //! There are two, as an application has no more in it than it uses: `oxikit-bench` keeps
-//! sessions in memory, as the floor does, and `oxikit-bench-stores` has the databases too.
+//! sessions in memory, as the floor does, and `oxikit-bench-stores` has the databases too and
+//! serves A2A agents.
 
 mod chat;
 mod fill;
+mod tasks;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use oxikit::prelude::*;
-use oxikit_core::ports::SessionStore;
+use oxikit_core::ports::{SessionStore, TaskStore};
 use oxikit_serve::Server;
 
-/// Opens the store that `$STORE` names, or one in memory if there is none.
-pub type OpenStore =
-    fn(Option<String>) -> BoxFuture<'static, anyhow::Result<Arc<dyn SessionStore>>>;
+/// The stores of a program.
+#[derive(Debug)]
+pub struct Stores {
+    /// Keeps sessions of the agent `chat`.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Keeps tasks of A2A agents; without it none are served.
+    pub tasks: Option<Arc<dyn TaskStore>>,
+}
+
+/// Opens the stores that `$STORE` names, or those in memory if there is none.
+pub type OpenStores = fn(Option<String>) -> BoxFuture<'static, anyhow::Result<Stores>>;
 
 #[derive(Deserialize, JsonSchema)]
 struct Count {
@@ -42,8 +52,8 @@ const TEXT: &str = "a small chunk";
 ///
 /// # Errors
 ///
-/// If the store cannot be opened or the port is in use.
-pub fn run(open: OpenStore) -> anyhow::Result<()> {
+/// If the stores cannot be opened or the port is in use.
+pub fn run(open: OpenStores) -> anyhow::Result<()> {
     let threads =
         std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(2);
     let runtime =
@@ -52,14 +62,14 @@ pub fn run(open: OpenStore) -> anyhow::Result<()> {
     match &args[..] {
         [] => runtime.block_on(serve(open)),
         [command, store, sessions] if command == "fill" => runtime.block_on(async {
-            fill::fill(open(Some(store.clone())).await?, sessions.parse()?).await
+            fill::fill(open(Some(store.clone())).await?.sessions, sessions.parse()?).await
         }),
         _ => anyhow::bail!("usage: oxikit-bench [fill <store> <sessions>]"),
     }
 }
 
-async fn serve(open: OpenStore) -> anyhow::Result<()> {
-    let ai = Oxikit::builder().build();
+async fn serve(open: OpenStores) -> anyhow::Result<()> {
+    let ai = Oxikit::builder().build()?;
     // To a tree and back, as the floor's `/echo`.
     ai.define_flow("echo", |input: Value| async move { Ok(input) });
     // Passed on as text.
@@ -79,8 +89,13 @@ async fn serve(open: OpenStore) -> anyhow::Result<()> {
         Ok(())
     });
     let store = std::env::var("STORE").ok().filter(|store| !store.is_empty());
-    chat::define(&ai, open(store).await?)?;
-    Ok(Server::new(&ai).agents_api().serve().await?)
+    let Stores { sessions, tasks } = open(store).await?;
+    chat::define(&ai, sessions)?;
+    let mut server = Server::new(&ai).agents_api();
+    if let Some(tasks) = tasks {
+        server = tasks::serve(server, tasks);
+    }
+    Ok(server.serve().await?)
 }
 
 /// Counts; paced, each chunk comes in its own turn of the event loop, as the

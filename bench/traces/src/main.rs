@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use futures_util::{StreamExt, TryStreamExt};
-use oxikit_sql::{TraceOptions, TraceQuery, TraceStore};
+use oxikit_traces::{TraceOptions, TraceQuery, TraceStore};
 
-/// So many are on their way at the same time, so that commits are shared.
+/// Number of concurrent writes, so that commits are shared.
 const AT_ONCE: usize = 512;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -45,7 +45,7 @@ async fn fill(file: &Path) -> anyhow::Result<()> {
         async move { anyhow::Ok(store.ingest(post?.as_bytes()).await?) }
     });
     stored.buffer_unordered(AT_ONCE).try_collect::<()>().await?;
-    // Whoever looks for a word waits until all words are known.
+    // A search waits until all words are indexed.
     let mut query = TraceQuery::default();
     query.text = Some("reply".to_owned());
     store.list(&query).await?;

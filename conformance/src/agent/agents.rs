@@ -50,7 +50,7 @@ pub(super) fn application(
     store: Arc<dyn SessionStore>,
     script: Script,
 ) -> Result<(Oxikit, Agent)> {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build()?;
     ai.define_model(Model::builder(MODEL).handler(move |_, _, out| {
         let (chunks, response) = script.next();
         async move {

@@ -117,9 +117,9 @@ async fn post_each(
         let action = client.action(url)?.with_init(&init);
         let mut stream = action.stream::<Value, Value>(&input).await?;
         while let Some(chunk) = stream.next().await {
-            chunks.push(chunk);
+            chunks.push(chunk?);
         }
-        output = stream.output().await?;
+        output = stream.finish().await?;
         init = match output.get("snapshotId") {
             Some(snapshot) => json!({ "snapshotId": snapshot }),
             None => json!({ "state": output["state"] }),

@@ -14,7 +14,7 @@ use super::names::Names;
 use super::transcript::{Line, Transcript};
 use crate::suite::Report;
 
-/// So long the runtime may answer what the recorded one did not.
+/// Time to wait for messages that the recorded runtime did not send.
 const SILENCE: Duration = Duration::from_millis(100);
 
 pub(super) async fn run(transcripts: &[Transcript]) -> Result<Report> {

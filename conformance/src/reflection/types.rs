@@ -81,7 +81,7 @@ fn check(
     }
     let Some(result) = result else { return Ok(()) };
     let id = id.ok_or("an answer has an id")?.get().to_owned();
-    // Who answers was asked by the other side.
+    // The request of a response was sent by the other side.
     match methods.get(&(!is_manager, id)) {
         Some(method) => {
             let result = result.get().replace(OMISSION, "");
@@ -101,7 +101,7 @@ fn rewrite_params(method: &str, text: &str) -> Result<Value, String> {
         "streamChunk" | "sendInputStreamChunk" => rewrite::<ChunkParams<'_>>(text),
         "endInputStream" => rewrite::<EndInputParams<'_>>(text),
         "cancelAction" => rewrite::<CancelActionParams>(text),
-        // Nobody reads those.
+        // These are not parsed any further.
         _ => serde_json::from_str(text).map_err(|error| error.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! The snapshots of one session, each held against the one before.
+//! The snapshots of one session, each compared with its parent.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,7 +13,7 @@ use super::findings::Findings;
 use crate::counter::{Count, answer};
 use crate::seen::Seen;
 
-/// What is remembered of the snapshots of a session.
+/// The snapshots of a session that were checked so far.
 #[derive(Debug)]
 pub(super) struct Chain {
     session: String,
@@ -27,7 +27,7 @@ struct Link {
     parent: Option<String>,
     count: u64,
     token: String,
-    /// Stands for all of its messages.
+    /// Hash of all of its messages.
     digest: u64,
 }
 
@@ -37,14 +37,14 @@ impl Chain {
         Self { session, links: HashMap::new(), tokens: HashSet::new(), latest: None }
     }
 
-    /// Adds a snapshot whose parent was added before. It must be what one whole turn
-    /// makes of its parent.
+    /// Adds a snapshot whose parent was added before. It must be its parent plus exactly one
+    /// complete turn.
     pub(super) fn add(&mut self, node: &SnapshotNode, content: &Content, findings: &mut Findings) {
         findings.snapshots += 1;
         match self.link(node, content) {
             Ok(link) => {
                 if !self.tokens.insert(link.token.clone()) {
-                    findings.mixed(format!("{self}: token {} is there twice", link.token));
+                    findings.mixed(format!("{self}: token {} occurs twice", link.token));
                 }
                 self.links.insert(node.snapshot.clone(), link);
             }
@@ -68,10 +68,10 @@ impl Chain {
         match parent.as_ref().map(|parent| self.links.get(parent)) {
             None if before.is_empty() => {}
             None => return Err(format!("it is turn {count} and has no parent")),
-            Some(None) => return Err("its parent is not there".to_owned()),
+            Some(None) => return Err("its parent is missing".to_owned()),
             Some(Some(from)) if from.digest == content.digests[before.len()] => {}
             Some(Some(from)) => {
-                return Err(format!("it does not go on from its parent, turn {}", from.count));
+                return Err(format!("it does not continue its parent, turn {}", from.count));
             }
         }
         Ok(Link { parent, count, token, digest })
@@ -84,8 +84,8 @@ impl Chain {
         self.latest = Some(latest.to_owned());
     }
 
-    /// What a client saw must be there, as it was.
-    pub(super) fn hold_against(&self, seen: &Seen, findings: &mut Findings) {
+    /// Compares an acknowledged turn with the store: it must be there, unchanged.
+    pub(super) fn compare(&self, seen: &Seen, findings: &mut Findings) {
         let Seen { token, snapshot, .. } = seen;
         let what = format!("{self}, token {token}, snapshot {snapshot}");
         let Some(link) = self.links.get(snapshot) else {
@@ -93,19 +93,19 @@ impl Chain {
             return;
         };
         let is_same = link.token == *token && seen.text == answer(link.count, token);
-        let is_there = seen.from.is_none() || seen.from == link.parent;
-        if !is_same || !is_there {
-            findings.mixed(format!("{what}: seen was {seen:?}, stored is {link:?}"));
+        let is_child = seen.from.is_none() || seen.from == link.parent;
+        if !is_same || !is_child {
+            findings.mixed(format!("{what}: the client saw {seen:?}, the store has {link:?}"));
         }
     }
 
-    /// Of turns that all went on from the newest one, each must be in the last
-    /// snapshot: there is one line and no branch.
-    pub(super) fn be_one_line(&self, findings: &mut Findings) {
+    /// Checks a session whose turns all continued from the newest snapshot: each turn must be
+    /// in the last snapshot, because such a session has no branches.
+    pub(super) fn check_linear(&self, findings: &mut Findings) {
         let last = self.latest.as_ref().and_then(|latest| self.links.get(latest));
         let (all, count) = (self.links.len(), last.map_or(0, |last| last.count));
         if count != all as u64 {
-            findings.mixed(format!("{self}: {all} turns, {count} of them in the line"));
+            findings.mixed(format!("{self}: {all} turns, {count} of them in the last snapshot"));
         }
     }
 }
@@ -120,12 +120,13 @@ impl std::fmt::Display for Chain {
 #[derive(Debug)]
 pub(super) struct Content {
     messages: Vec<Arc<Message>>,
-    /// What stands for the first messages, by their number.
+    /// `digests[n]` is the hash of the first `n` messages.
     digests: Vec<u64>,
 }
 
 impl Content {
-    /// Of a snapshot, which must be what its node says, with a state that fits.
+    /// Reads a snapshot. It must agree with its node in the tree, and its custom state with its
+    /// messages.
     pub(super) fn of(snapshot: SessionSnapshot, node: &SnapshotNode) -> Result<Self, String> {
         let state = snapshot.state.unwrap_or_default();
         let messages = state.messages.unwrap_or_default();

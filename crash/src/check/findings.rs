@@ -1,4 +1,4 @@
-//! What a check has found.
+//! The findings of a check of sessions.
 
 use serde::Serialize;
 
@@ -7,27 +7,27 @@ pub(super) struct Findings {
     sessions: usize,
     /// Turns that clients saw acknowledged.
     acknowledged: usize,
-    /// Snapshots in the store; those of turns that were not acknowledged are more.
+    /// Snapshots in the store, including those of turns that were not acknowledged.
     pub(super) snapshots: usize,
     /// Acknowledged turns that are not in the store.
     pub(super) lost: usize,
     /// Sessions and snapshots that cannot be read.
     pub(super) unreadable: usize,
-    /// Snapshots that are not what one turn makes of the snapshot before, and
-    /// acknowledged turns that are there with another content.
+    /// Snapshots that are not their parent plus one turn, and acknowledged turns whose stored
+    /// content differs.
     pub(super) mixed: usize,
     #[serde(skip)]
     pub(super) faults: Vec<String>,
 }
 
 impl Findings {
-    /// Of a session with so many acknowledged turns, before anything is read.
+    /// The findings of one session before anything is read.
     pub(super) fn of(acknowledged: usize) -> Self {
         Self { sessions: 1, acknowledged, ..Self::default() }
     }
 
     pub(super) fn is_good(&self) -> bool {
-        // Nothing at all would be a test that cannot fail.
+        // Without acknowledged turns the check would prove nothing.
         self.faults.is_empty() && self.acknowledged > 0
     }
 

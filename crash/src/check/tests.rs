@@ -21,7 +21,7 @@ struct Three {
 impl Three {
     async fn turns() -> Self {
         let store = Arc::new(MemorySessions::default());
-        let ai = Oxikit::builder().build();
+        let ai = Oxikit::builder().build().unwrap();
         let agent = ai.define_agent(counter::agent(store.clone(), Duration::ZERO)).unwrap();
         let mut three = Self { agent, store, seen: Vec::new() };
         for token in ["a", "b", "c"] {

@@ -1,4 +1,4 @@
-//! Callers of streams: what each was told, and the checker of it.
+//! Callers of streams, and the checker of the chunks and errors that they received.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -8,49 +8,50 @@ use serde_json::{Value, json};
 
 use super::tools::Tools;
 
-/// By which door a stream was asked for.
+/// The API by which a stream is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
-    /// `/api/v1/stream`, events.
+pub(super) enum StreamApi {
+    /// `/api/v1/stream`, which sends server-sent events.
     Own,
-    /// `/api/streamAction`, lines.
+    /// `/api/streamAction`, which sends lines of JSON.
     Official,
 }
 
-/// What a caller was told.
+/// The chunks and the error that a caller received.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct Received {
     pub(super) nonce: String,
     pub(super) chunks: Vec<u64>,
     /// The error at the end, if there is one.
     pub(super) error: Option<Value>,
+    /// When the response ended.
     pub(super) at: Instant,
 }
 
-/// Streams from this runtime until there is no more.
+/// Streams from a runtime until the response ends.
 pub(super) async fn stream(
     tools: &Tools,
     runtime: &str,
-    door: Door,
+    api: StreamApi,
     nonce: String,
-) -> Result<Told> {
-    let path = match door {
-        Door::Own => "/api/v1/stream",
-        Door::Official => "/api/streamAction",
+) -> Result<Received> {
+    let path = match api {
+        StreamApi::Own => "/api/v1/stream",
+        StreamApi::Official => "/api/streamAction",
     };
     let body = json!({"key": "/flow/count", "input": nonce, "runtimeId": runtime, "stream": true});
     let response = tools.post(path, body.to_string()).await?;
     let text = response.text().await?;
     let at = Instant::now();
-    let mut told = Told { nonce, chunks: Vec::new(), error: None, at };
-    match door {
-        Door::Own => told.read_events(&text)?,
-        Door::Official => told.read_lines(&text)?,
+    let mut received = Received { nonce, chunks: Vec::new(), error: None, at };
+    match api {
+        StreamApi::Own => received.read_events(&text)?,
+        StreamApi::Official => received.read_lines(&text)?,
     }
-    Ok(told)
+    Ok(received)
 }
 
-impl Told {
+impl Received {
     fn read_events(&mut self, text: &str) -> Result<()> {
         for event in text.split("\n\n") {
             let member = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
@@ -83,25 +84,29 @@ impl Told {
     }
 }
 
-/// What is wrong with what callers were told of a runtime that was killed: it has
-/// written down what its socket had taken.
-pub(super) fn check(told: &[Told], notes: &str) -> Vec<String> {
+/// Compares what callers received with the notes of the runtime, which was killed. The runtime
+/// noted a chunk when its socket had taken it, so a caller must have received at least the noted
+/// ones. Returns the differences.
+pub(super) fn check(received: &[Received], notes: &str) -> Vec<String> {
     let mut written: HashMap<&str, u64> = HashMap::new();
     for nonce in notes.lines().filter_map(|line| Some(line.split_once(' ')?.0)) {
         *written.entry(nonce).or_default() += 1;
     }
     let mut wrong = Vec::new();
-    for told in told {
-        let (nonce, count) = (&told.nonce, told.chunks.len() as u64);
-        if !told.chunks.iter().copied().eq(0..count) {
+    for one in received {
+        let (nonce, count) = (&one.nonce, one.chunks.len() as u64);
+        if !one.chunks.iter().copied().eq(0..count) {
             wrong.push(format!("{nonce} has a gap"));
         }
         let written = written.get(&**nonce).copied().unwrap_or_default();
         if count < written {
-            wrong.push(format!("{nonce} was told {count} of {written} chunks"));
+            wrong.push(format!("{nonce} received {count} of {written} chunks"));
         }
-        if told.error.as_ref().is_none_or(|error| error["code"] != 14) {
-            wrong.push(format!("{nonce} was not told that its runtime is gone: {:?}", told.error));
+        if one.error.as_ref().is_none_or(|error| error["code"] != 14) {
+            wrong.push(format!(
+                "{nonce} did not receive the error that its runtime is gone: {:?}",
+                one.error
+            ));
         }
     }
     wrong

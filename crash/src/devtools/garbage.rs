@@ -1,5 +1,5 @@
-//! B9: a hundred thousand messages that are none. The log stays short, and others do not
-//! notice.
+//! A hundred thousand invalid messages of one runtime. The log stays short, and calls of other
+//! runtimes stay fast.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,25 +8,26 @@ use anyhow::Result;
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::figures::Figures;
 use super::pinger::{Callee, Pinger};
 use super::tools::Project;
 use super::{Setting, streamer};
+use crate::figures::Figures;
 
 const MESSAGES: usize = 100_000;
+/// Number of messages between two flushes.
 const FED_AT_ONCE: usize = 100;
 
 pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let project = Project::new(setting, "garbage", "")?;
     let mut tools = Arc::new(project.start().await?);
-    let url = tools.doors.reflection_url.clone();
+    let url = tools.endpoints.reflection_url.clone();
     let _other = streamer::spawn(&url, "other").await?;
     tools.call("other").await?;
     let (before, resident) = (project.log()?.len(), tools.resident()?);
     let others = Pinger::start(&tools, Callee::Runtime("other"));
     let began = Instant::now();
-    let (mut sink, mut stream) = streamer::dial(&url, "garbage").await?.split();
-    // Some of it is answered, and has to be read.
+    let (mut sink, mut stream) = streamer::connect(&url, "garbage").await?.split();
+    // The manager answers some of the messages, so the responses have to be read.
     let reader = tokio::spawn(async move { while let Some(Ok(_)) = stream.next().await {} });
     for number in 0..MESSAGES {
         sink.feed(garbage(number)).await?;
@@ -41,12 +42,15 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let mut figures = Figures::default();
     let log = project.log()?;
     figures.bytes("log", (log.len() - before) as u64, 1_000_000);
-    figures.holds("which counts them", log[before..].contains("could not be read"));
+    figures.holds(
+        "which counts them",
+        log[before..].contains("received frames that are not JSON-RPC messages"),
+    );
     let what = format!("{calls} calls of another in {:.1} s, p99", took.as_secs_f64());
     figures.time(&what, p99, Duration::from_millis(50));
     figures.bytes("growth", tools.peak()?.saturating_sub(resident), 16_000_000);
     let is_alive = Arc::get_mut(&mut tools).is_some_and(|tools| tools.is_alive().unwrap_or(false));
-    figures.holds("the tools live", is_alive);
+    figures.holds("the tools still run", is_alive);
     Ok(figures)
 }
 

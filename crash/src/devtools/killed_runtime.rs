@@ -1,5 +1,5 @@
-//! F9: a runtime is killed while a hundred calls stream from it. All are told, and none
-//! loses a chunk that the runtime's socket had taken.
+//! A runtime is killed while a hundred calls stream from it. Every caller receives an error, and
+//! every chunk that the socket of the runtime had taken.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Setting;
-use super::callers::{Door, Told, check, stream};
-use super::figures::Figures;
+use super::callers::{Received, StreamApi, check, stream};
 use super::tools::{Project, Tools, until};
+use crate::figures::Figures;
 
 const CALLS: usize = 100;
 const GOAL: Duration = Duration::from_secs(1);
-/// So long they stream.
+/// Time for which the runs stream before the runtime is killed.
 const STREAMING: Duration = Duration::from_millis(1500);
 
 pub(super) async fn run(setting: &Setting) -> Result<Figures> {
@@ -27,8 +27,8 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let mut calls = JoinSet::new();
     for number in 0..CALLS {
         let tools = tools.clone();
-        let door = if number % 2 == 0 { Door::Own } else { Door::Official };
-        calls.spawn(async move { stream(&tools, "victim", door, format!("call-{number}")).await });
+        let api = if number % 2 == 0 { StreamApi::Own } else { StreamApi::Official };
+        calls.spawn(async move { stream(&tools, "victim", api, format!("call-{number}")).await });
     }
     let read = || std::fs::read_to_string(&notes).unwrap_or_default();
     until("all calls stream", || {
@@ -39,20 +39,26 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     sleep(STREAMING).await;
     let killed = Instant::now();
     runtime.kill().await?;
-    let told: Vec<Told> = calls.join_all().await.into_iter().collect::<Result<_>>()?;
+    let received: Vec<Received> = calls.join_all().await.into_iter().collect::<Result<_>>()?;
     let notes = read();
     let mut figures = Figures::default();
-    let last = told.iter().map(|told| told.at - killed).max().context("nobody called")?;
-    figures.all("told", told.iter().filter(|told| told.error.is_some()).count(), CALLS);
+    let last = received.iter().map(|one| one.at - killed).max().context("there was no call")?;
+    figures.all(
+        "callers with an error",
+        received.iter().filter(|one| one.error.is_some()).count(),
+        CALLS,
+    );
     figures.time("the last after", last, GOAL);
     let written = notes.lines().count();
-    figures
-        .none(&format!("of {written} chunks written lost or out of order"), &check(&told, &notes));
-    figures.all("planted faults found", find_planted(&told, &notes), 3);
+    figures.none(
+        &format!("of {written} chunks written lost or out of order"),
+        &check(&received, &notes),
+    );
+    figures.all("planted faults found", find_planted(&received, &notes), 3);
     Ok(figures)
 }
 
-/// A process that streams, when it is there.
+/// Starts a `streamer` process and waits until it is connected.
 pub(super) async fn start_streamer(
     tools: &Tools,
     id: &str,
@@ -61,7 +67,7 @@ pub(super) async fn start_streamer(
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["streamer", "--id", id])
-        .env("GENKIT_REFLECTION_V2_SERVER", &tools.doors.reflection_url);
+        .env("GENKIT_REFLECTION_V2_SERVER", &tools.endpoints.reflection_url);
     if let Some(notes) = notes {
         command.arg("--log").arg(notes);
     }
@@ -70,19 +76,19 @@ pub(super) async fn start_streamer(
     Ok(child)
 }
 
-/// Callers that swallow a chunk in the middle, the last chunk, or the end: how many of
-/// them the checker finds.
-fn find_planted(told: &[Told], notes: &str) -> usize {
-    let plant: [fn(&mut Told); 3] = [
-        |told| _ = told.chunks.remove(told.chunks.len() / 2),
-        // What was written may be one less than what came.
-        |told| told.chunks.truncate(told.chunks.len().saturating_sub(2)),
-        |told| told.error = None,
+/// Removes a chunk in the middle, the last chunks, or the error from what a caller received.
+/// Returns how many of these faults the checker finds.
+fn find_planted(received: &[Received], notes: &str) -> usize {
+    let plant: [fn(&mut Received); 3] = [
+        |one| _ = one.chunks.remove(one.chunks.len() / 2),
+        // The last chunk may have been sent but not noted, so two are removed.
+        |one| one.chunks.truncate(one.chunks.len().saturating_sub(2)),
+        |one| one.error = None,
     ];
-    let is_found = |fault: &fn(&mut Told)| {
-        let mut told = told.to_vec();
-        fault(&mut told[CALLS / 3]);
-        !check(&told, notes).is_empty()
+    let is_found = |fault: &fn(&mut Received)| {
+        let mut received = received.to_vec();
+        fault(&mut received[CALLS / 3]);
+        !check(&received, notes).is_empty()
     };
     plant.iter().filter(|fault| is_found(fault)).count()
 }

@@ -1,6 +1,5 @@
-//! F12: the tools are killed. Their own application ends with all that it has started; a
-//! runtime that was started by hand waits quietly and comes back; spans that were
-//! acknowledged are there.
+//! The tools are killed. Their application ends with all of its child processes, a runtime that
+//! was started by hand waits without load and reconnects, and acknowledged spans are stored.
 
 use std::fs;
 use std::process::Stdio;
@@ -15,15 +14,15 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Setting;
-use super::figures::Figures;
 use super::tools::{PATIENCE, Project, Tools, cpu_time, free_port, is_gone, until};
+use crate::figures::Figures;
 
-/// An application with a child, and one that does not end when it is asked to.
+/// An application with a child process, and with another one that ignores SIGTERM.
 const APP: &str = "sleep 100000 & echo $! > pids; (trap '' TERM; exec sleep 100001) & \
     echo $! >> pids; echo $$ >> pids; wait";
 const POSTERS: usize = 8;
 const POSTING: Duration = Duration::from_millis(1500);
-/// So long the runtime is alone.
+/// Time for which the runtime runs without the tools.
 const ALONE: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(setting: &Setting) -> Result<Figures> {
@@ -31,7 +30,7 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let tools = Arc::new(project.start_with(&["sh", "-c", APP]).await?);
     let mut runtime = start_runtime(&project, &tools)?;
     until("the application has started all", || pids(&project).len() == 3).await?;
-    let id = wait_for_dialled(&tools).await?;
+    let id = wait_for_any_runtime(&tools).await?;
 
     let posts = Posts::start(&tools);
     sleep(POSTING).await;
@@ -66,28 +65,28 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     Ok(figures)
 }
 
-/// A real application that was started by hand.
+/// Starts a real application, as a user would by hand.
 fn start_runtime(project: &Project, tools: &Tools) -> Result<Child> {
     let log = fs::File::create(project.path("runtime.log"))?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["runtime", "--resting", "--log"]).arg(project.path("runtime.notes"));
     command
         .env("GENKIT_ENV", "dev")
-        .env("GENKIT_REFLECTION_V2_SERVER", &tools.doors.reflection_url);
-    command.env("GENKIT_TELEMETRY_SERVER", &tools.doors.telemetry_url);
-    // It ends with its input.
+        .env("GENKIT_REFLECTION_V2_SERVER", &tools.endpoints.reflection_url);
+    command.env("GENKIT_TELEMETRY_SERVER", &tools.endpoints.telemetry_url);
+    // The application ends with its standard input.
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log).kill_on_drop(true);
     Ok(command.spawn()?)
 }
 
-async fn wait_for_dialled(tools: &Tools) -> Result<String> {
+async fn wait_for_any_runtime(tools: &Tools) -> Result<String> {
     let began = Instant::now();
     loop {
         let list = tools.get("/api/v1/runtimes").await?;
         if let Some(id) = list["runtimes"][0]["id"].as_str() {
             return Ok(id.to_owned());
         }
-        anyhow::ensure!(began.elapsed() < PATIENCE, "the runtime does not come");
+        anyhow::ensure!(began.elapsed() < PATIENCE, "the runtime does not connect");
         sleep(Duration::from_millis(10)).await;
     }
 }
@@ -105,7 +104,7 @@ fn count_lines(project: &Project) -> Result<usize> {
     Ok(fs::read_to_string(project.path("runtime.log"))?.lines().count())
 }
 
-/// Those who post spans without a pause, and remember what was acknowledged.
+/// Tasks that post spans without a pause, and remember which were acknowledged.
 struct Posts {
     tasks: JoinSet<Vec<String>>,
     has_ended: Arc<AtomicBool>,
@@ -128,7 +127,7 @@ impl Posts {
 }
 
 async fn post(tools: Arc<Tools>, poster: usize, has_ended: Arc<AtomicBool>) -> Vec<String> {
-    let url = format!("{}/api/traces", tools.doors.telemetry_url);
+    let url = format!("{}/api/traces", tools.endpoints.telemetry_url);
     let mut acknowledged = Vec::new();
     for number in 0.. {
         if has_ended.load(Ordering::Relaxed) {
@@ -136,7 +135,7 @@ async fn post(tools: Arc<Tools>, poster: usize, has_ended: Arc<AtomicBool>) -> V
         }
         let id = format!("{poster:016x}{number:016x}");
         let sent = tools.http.post(&url).json(&trace(&id, "posted")).send().await;
-        // Nobody is there any more: what was not acknowledged is nobody's promise.
+        // The tools were killed. A span that was not acknowledged may be lost.
         let Ok(response) = sent else { break };
         if response.status().is_success() {
             acknowledged.push(id);
@@ -154,7 +153,7 @@ pub(super) fn trace(id: &str, name: &str) -> serde_json::Value {
         "spans": {"1": span}})
 }
 
-/// Those that the tools do not have.
+/// The ids of traces that the tools do not have.
 async fn find_lost(tools: &Tools, ids: &[String]) -> Result<Vec<String>> {
     let mut lost = Vec::new();
     for id in ids {

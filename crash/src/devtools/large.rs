@@ -1,5 +1,5 @@
-//! B3: frames that are too large, many at once, and messages that are never finished.
-//! Each is told why it is closed; memory and others do not suffer.
+//! Frames that are too large, many at once, and messages that never end. The manager closes each
+//! connection with a reason, memory stays limited, and other calls stay fast.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::figures::Figures;
 use super::pinger::{Callee, Pinger};
 use super::raw_socket::{Part, RawSocket};
 use super::tools::{Project, Tools};
 use super::{Setting, streamer};
+use crate::figures::Figures;
 
-/// The usual time is 30 s for both. These sockets neither register nor answer pings, and
-/// are to have the time for a message first.
+/// Shorter timeouts than the defaults of 30 s. These sockets neither register nor answer pings, so
+/// the timeout of a message must be the first one that ends.
 const SHORT: &str = "limits = { message_ms = 3000, register_ms = 6000 }";
 const LONG: &str = "limits = { register_ms = 36000, no_pong_ms = 60000 }";
 const UNFINISHED: usize = 20;
-/// Callers of a list, and how long it is.
+/// Number of callers of a list, and of its entries.
 const LISTS: usize = 4;
 const ENTRIES: usize = 500_000;
 const MEMORY: u64 = 64_000_000;
@@ -29,7 +29,7 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let settings = if setting.is_long { LONG } else { SHORT };
     let project = Project::new(setting, "large", settings)?;
     let tools = Arc::new(project.start().await?);
-    let _other = streamer::spawn(&tools.doors.reflection_url, "other").await?;
+    let _other = streamer::spawn(&tools.endpoints.reflection_url, "other").await?;
     for _ in 0..20 {
         tools.call("other").await?;
     }
@@ -51,14 +51,14 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let unfinished = at_once(&tools, UNFINISHED, pieces).await?;
     let (crowded, late) = (count(&unfinished, 1013), count(&unfinished, 1002));
     figures.all("12 MiB without end closed 1013 or 1002", crowded + late, UNFINISHED);
-    figures.holds("those that had room got their time", late > 0);
+    figures.holds("those within the memory limit had the full time", late > 0);
     let limit = Duration::from_secs(if setting.is_long { 30 } else { 3 });
     figures.time("the last after", began.elapsed(), limit + Duration::from_secs(2));
     figures.bytes("growth", tools.peak()?.saturating_sub(before), MEMORY);
     figures.all("a socket without a runtime closed 1008", count(&[idle.await??], 1008), 1);
 
     let before = tools.resident()?;
-    let refused = lists_without_end(&tools).await?;
+    let refused = request_endless_lists(&tools).await?;
     figures.all("lists of 500,000 actions refused", refused, LISTS);
     figures.bytes("growth", tools.peak()?.saturating_sub(before), MEMORY);
 
@@ -69,11 +69,11 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     Ok(figures)
 }
 
-/// A runtime that lists far too many actions, for several callers at once; how many of
-/// them are told so.
-async fn lists_without_end(tools: &Arc<Tools>) -> Result<usize> {
+/// Requests a list with far too many actions several times at once. Returns how many callers
+/// received `RESOURCE_EXHAUSTED`.
+async fn request_endless_lists(tools: &Arc<Tools>) -> Result<usize> {
     let (mut sink, mut stream) =
-        streamer::dial(&tools.doors.reflection_url, "endless").await?.split();
+        streamer::connect(&tools.endpoints.reflection_url, "endless").await?.split();
     let serving = tokio::spawn(async move {
         let entry = |number| format!(r#""/flow/{number:010}":{{"name":"flow-{number:010}"}}"#);
         let list: Vec<String> = (0..ENTRIES).map(entry).collect();
@@ -103,7 +103,8 @@ async fn lists_without_end(tools: &Arc<Tools>) -> Result<usize> {
     Ok(refused)
 }
 
-/// How each of so many sockets is closed that send this.
+/// Opens this number of sockets, each of which sends these parts. Returns their close codes and
+/// reasons.
 async fn at_once(
     tools: &Arc<Tools>,
     sockets: usize,
@@ -117,7 +118,7 @@ async fn at_once(
 }
 
 async fn closed(tools: Arc<Tools>, parts: Vec<Part>) -> Result<(u16, String)> {
-    RawSocket::dial(&tools.doors.reflection_url).await?.send_until_closed(parts).await
+    RawSocket::connect(&tools.endpoints.reflection_url).await?.send_until_closed(parts).await
 }
 
 fn count(closed: &[(u16, String)], code: u16) -> usize {

@@ -1,6 +1,6 @@
-//! F9, the real pair: callers of an application of oxikit leave, others wait, and the
-//! connection to the tools breaks again and again. Who waits is answered, once and with
-//! its own result; the runs of those who left stop.
+//! Callers of an application of oxikit leave or wait, while the connection between the application
+//! and the tools breaks repeatedly. A caller that waits receives its own result once; the runs of
+//! callers that left are cancelled.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -17,27 +17,29 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Setting;
-use super::figures::Figures;
 use super::tools::{PATIENCE, Project, Tools};
+use crate::figures::Figures;
 
-/// On a busy machine an application may take longer than usual to come back.
+/// A longer grace period than the default: on a busy machine an application may need more time to
+/// reconnect.
 const SETTINGS: &str = "limits = { reconnect_ms = 20000 }";
 const RUNTIME: &str = "application";
-/// Callers at the same time; half of them leave.
+/// Number of concurrent callers. Half of them leave.
 const CALLERS: usize = 16;
 const BREAKS: u32 = 6;
-/// A connection that lasted a second is followed by the next one at once.
+/// Time between two breaks. The application reconnects at once after a connection that lasted at
+/// least a second.
 const BETWEEN: Duration = Duration::from_millis(1300);
-/// Callers that leave do so within this time; the others wait a little longer.
+/// Maximum time after which a caller leaves.
 const STAY: Duration = Duration::from_millis(1500);
-/// Without a cancel a run that nobody waits for takes minutes.
+/// Number of chunks of a run whose caller leaves. Without cancellation it would take minutes.
 const ENDLESS: u64 = 10_000;
 
 pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let project = Project::new(setting, "left-callers", SETTINGS)?;
     let tools = Arc::new(project.start().await?);
-    let wire = Wire::to(&tools).await?;
-    let mut application = Application::start(&wire, &project).await?;
+    let proxy = CuttableProxy::to(&tools).await?;
+    let mut application = Application::start(&proxy, &project).await?;
     tools.wait_for_runtime(RUNTIME).await?;
     let (is_over, over) = watch::channel(false);
     let mut callers = JoinSet::new();
@@ -46,7 +48,7 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     }
     for _ in 0..BREAKS {
         sleep(BETWEEN).await;
-        wire.cuts.send_modify(|cuts| *cuts += 1);
+        proxy.cuts.send_modify(|cuts| *cuts += 1);
     }
     sleep(BETWEEN).await;
     is_over.send_replace(true);
@@ -57,24 +59,24 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     }
     let left_behind = application.let_runs_end().await?;
     let mut figures = Figures::default();
-    figures.all("who waited answered", seen.answered, seen.waited);
+    figures.all("waiting callers answered", seen.answered, seen.waited);
     figures.holds(&format!("{} left", seen.left), seen.left > 0);
-    figures.none(&format!("{} told at a break, wrong answers", seen.told), &seen.wrong);
-    figures.all("breaks", wire.connections() as usize - 1, BREAKS as usize);
-    figures.time("the last run of those who left ended after", left_behind, PATIENCE);
+    figures.none(&format!("{} rejected at a break, wrong answers", seen.rejected), &seen.wrong);
+    figures.all("breaks", proxy.connections() as usize - 1, BREAKS as usize);
+    figures.time("the last run of a caller that left ended after", left_behind, PATIENCE);
     application.end().await?;
     Ok(figures)
 }
 
-/// What callers have seen.
+/// The responses that callers received.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Callers whose run had begun, and who waited for its end.
+    /// Calls whose run had begun, and whose caller waited for its end.
     waited: usize,
     answered: usize,
     left: usize,
-    /// Told that it is not known whether their run has begun.
-    told: usize,
+    /// Calls that failed because it is unknown whether their run has begun.
+    rejected: usize,
     wrong: Vec<String>,
 }
 
@@ -83,12 +85,12 @@ impl Seen {
         self.waited += other.waited;
         self.answered += other.answered;
         self.left += other.left;
-        self.told += other.told;
+        self.rejected += other.rejected;
         self.wrong.extend(other.wrong);
     }
 }
 
-/// Calls again and again; every other caller leaves before it is answered.
+/// Calls in a loop. Every second caller leaves before its response is complete.
 async fn call_on(tools: Arc<Tools>, number: usize, is_over: watch::Receiver<bool>) -> Result<Seen> {
     let (mut seen, leaves) = (Seen::default(), number.is_multiple_of(2));
     for call in 0.. {
@@ -99,7 +101,7 @@ async fn call_on(tools: Arc<Tools>, number: usize, is_over: watch::Receiver<bool
         let chunks = if leaves { ENDLESS } else { fastrand::u64(2..40) };
         let input = json!({"nonce": nonce, "chunks": chunks, "fails": false});
         let body = json!({"key": "/flow/work", "input": input, "runtimeId": RUNTIME});
-        // The head of the answer is there as soon as the run has begun.
+        // The head of the response is sent as soon as the run has begun.
         let response = tools.post("/api/v1/run", body.to_string()).await?;
         let has_begun = response.headers().contains_key("x-genkit-trace-id");
         if leaves && has_begun {
@@ -124,9 +126,9 @@ async fn call_on(tools: Arc<Tools>, number: usize, is_over: watch::Receiver<bool
                     seen.wrong.push(format!("{nonce} was answered {answer}"));
                 }
             }
-            // In the moment of a break, and before the application is back.
+            // The call was sent during a break, before the application has reconnected.
             (false, _) => {
-                seen.told += 1;
+                seen.rejected += 1;
                 sleep(Duration::from_millis(50)).await;
             }
             (true, Some(_)) => {
@@ -138,16 +140,16 @@ async fn call_on(tools: Arc<Tools>, number: usize, is_over: watch::Receiver<bool
     Ok(seen)
 }
 
-/// A way to the tools that can be cut.
-struct Wire {
+/// A TCP proxy in front of the port for runtimes, whose connections can be cut.
+struct CuttableProxy {
     url: String,
     cuts: watch::Sender<u32>,
     connections: watch::Receiver<u32>,
 }
 
-impl Wire {
+impl CuttableProxy {
     async fn to(tools: &Tools) -> Result<Self> {
-        let url = &tools.doors.reflection_url;
+        let url = &tools.endpoints.reflection_url;
         let rest = url.strip_prefix("ws://").context("a socket")?;
         let (address, path) = rest.split_once('/').context("a path with the token")?;
         let manager: SocketAddr = address.parse()?;
@@ -171,38 +173,38 @@ impl Wire {
         Ok(Self { url, cuts, connections })
     }
 
-    /// How many there have been.
+    /// Number of connections since the start.
     fn connections(&self) -> u32 {
         *self.connections.borrow()
     }
 }
 
-/// The application, a program of its own.
+/// The application, a process.
 struct Application {
     child: Child,
-    says: Lines<BufReader<ChildStdout>>,
+    output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Application {
-    async fn start(wire: &Wire, project: &Project) -> Result<Self> {
+    async fn start(proxy: &CuttableProxy, project: &Project) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["runtime", "--resting", "--log"]).arg(project.path("application.notes"));
         command.env("GENKIT_ENV", "dev").env_remove("GENKIT_TELEMETRY_SERVER");
-        command.env("GENKIT_REFLECTION_V2_SERVER", &wire.url).env("GENKIT_RUNTIME_ID", RUNTIME);
+        command.env("GENKIT_REFLECTION_V2_SERVER", &proxy.url).env("GENKIT_RUNTIME_ID", RUNTIME);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.kill_on_drop(true).spawn()?;
-        let says = BufReader::new(child.stdout.take().context("its output")?).lines();
-        let mut application = Self { child, says };
+        let output = BufReader::new(child.stdout.take().context("its output")?).lines();
+        let mut application = Self { child, output };
         application.line().await?;
         Ok(application)
     }
 
     async fn line(&mut self) -> Result<Value> {
-        let line = tokio::time::timeout(PATIENCE, self.says.next_line()).await??;
+        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await??;
         Ok(serde_json::from_str(&line.context("the application has ended")?)?)
     }
 
-    /// How long it takes until nothing runs any more.
+    /// Waits until no run is active. Returns the time.
     async fn let_runs_end(&mut self) -> Result<Duration> {
         let began = Instant::now();
         loop {
@@ -212,14 +214,14 @@ impl Application {
                 return Ok(began.elapsed());
             }
             if began.elapsed() > PATIENCE {
-                bail!("runs that nobody waits for do not end");
+                bail!("runs without a caller do not end");
             }
             sleep(Duration::from_millis(50)).await;
         }
     }
 
     async fn end(mut self) -> Result<()> {
-        // The end of its input is its own.
+        // The application ends when its standard input is closed.
         drop(self.child.stdin.take());
         tokio::time::timeout(PATIENCE, self.child.wait()).await??;
         Ok(())

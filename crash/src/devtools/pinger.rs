@@ -1,4 +1,4 @@
-//! Somebody who calls on and on, to see how long that takes meanwhile.
+//! A client that sends requests without a pause, to measure the latency during a trial.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use super::tools::Tools;
 
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Calls until it is asked for its figures.
+/// Sends requests until [`p99`](Self::p99) is called.
 pub(super) struct Pinger {
     task: JoinHandle<Result<Vec<Duration>>>,
     end: watch::Sender<bool>,
 }
 
-/// What is called.
+/// The target of the requests.
 #[derive(Debug, Clone)]
 pub(super) enum Callee {
     Health,
@@ -32,13 +32,13 @@ impl Pinger {
         Self { task, end }
     }
 
-    /// How many calls there were, and how long they took but for one in a hundred.
+    /// Stops. Returns the number of requests and the 99th percentile of their duration.
     pub(super) async fn p99(self) -> Result<(usize, Duration)> {
         self.end.send_replace(true);
         let mut times = self.task.await??;
         times.sort_unstable();
         if times.is_empty() {
-            bail!("not one call came to its end");
+            bail!("no request was completed");
         }
         Ok((times.len(), times[(times.len() * 99 / 100).min(times.len() - 1)]))
     }
@@ -55,7 +55,8 @@ async fn ping(
         match &callee {
             Callee::Health => {
                 let url = tools.url("/api/__health");
-                let response = tools.http.get(url).bearer_auth(&tools.doors.token).send().await?;
+                let response =
+                    tools.http.get(url).bearer_auth(&tools.endpoints.token).send().await?;
                 response.error_for_status()?;
             }
             Callee::Runtime(id) => tools.call(id).await?,

@@ -1,5 +1,5 @@
-//! A socket whose frames are written by hand: larger than any library would, or never
-//! finished.
+//! A WebSocket connection whose frames are written byte by byte, because no library sends frames
+//! that are too large or messages that never end.
 
 use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::tools::PATIENCE;
 
-/// What is written at once.
+/// Number of bytes that are written at once.
 const PIECE: usize = 64 << 10;
 const FINAL: u8 = 0x80;
 const TEXT: u8 = 0x01;
@@ -23,7 +23,7 @@ pub(super) struct RawSocket {
     writer: OwnedWriteHalf,
 }
 
-/// A frame of one letter.
+/// A frame that repeats one letter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     /// Whether the message begins with it.
@@ -34,7 +34,8 @@ pub(super) struct Part {
 }
 
 impl RawSocket {
-    pub(super) async fn dial(url: &str) -> Result<Self> {
+    /// Connects and completes the handshake.
+    pub(super) async fn connect(url: &str) -> Result<Self> {
         let request = url.into_client_request()?;
         let host = request.uri().authority().context("no address")?.as_str().to_owned();
         let stream = TcpStream::connect(host).await?;
@@ -43,13 +44,13 @@ impl RawSocket {
         Ok(Self { reader, writer })
     }
 
-    /// Writes these parts, as far as they are taken, and waits for the close frame: its
-    /// code and its reason.
+    /// Writes these parts until the server stops reading, and waits for the close frame. Returns
+    /// its code and its reason.
     pub(super) async fn send_until_closed(self, parts: Vec<Part>) -> Result<(u16, String)> {
         let Self { mut reader, mut writer } = self;
         let write = async {
             for part in parts {
-                // Who is sent away need not take the rest.
+                // A server that rejects the request need not read the rest of it.
                 if send(&mut writer, part).await.is_err() {
                     break;
                 }
@@ -57,8 +58,8 @@ impl RawSocket {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            closed = timeout(PATIENCE, read_close(&mut reader)) => closed.context("it is not closed")?,
-            () = write => bail!("it never ends"),
+            closed = timeout(PATIENCE, read_close(&mut reader)) => closed.context("the connection was not closed")?,
+            () = write => bail!("the writer ended"),
         }
     }
 }
@@ -80,11 +81,11 @@ async fn send(writer: &mut OwnedWriteHalf, part: Part) -> Result<()> {
     Ok(())
 }
 
-/// Reads frames, which are short, until one says that the socket is closed.
+/// Reads frames, which must be short, up to the close frame.
 async fn read_close(reader: &mut OwnedReadHalf) -> Result<(u16, String)> {
     loop {
         let mut head = [0; 2];
-        reader.read_exact(&mut head).await.context("closed without a word")?;
+        reader.read_exact(&mut head).await.context("closed without a close frame")?;
         let mut content = vec![0; usize::from(head[1])];
         reader.read_exact(&mut content).await?;
         if head[0] == FINAL | CLOSE {

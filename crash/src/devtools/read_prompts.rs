@@ -1,5 +1,5 @@
-//! W2: the prompt files of an application that does nothing are read in a loop, as backups,
-//! searches and editors do. Reading is not a change: the application must not notice.
+//! The prompt files of an idle application are read in a loop, as backups, searches and editors do.
+//! Reading is not a change, so the application must neither reload them nor use the processor.
 
 use std::fs;
 use std::process::Stdio;
@@ -11,20 +11,20 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use super::Setting;
-use super::figures::Figures;
 use super::tools::{Project, cpu_time, until};
+use crate::figures::Figures;
 
 const FILES: usize = 5;
 const TIME: Duration = Duration::from_secs(10);
 const LONG_TIME: Duration = Duration::from_secs(60);
-/// Reads all files, again and again, and adds a byte to a file each time.
+/// Reads all files in a loop, and adds a byte to `rounds` each time.
 const READER: &str = "while cat prompts/*.prompt >/dev/null; do echo >>rounds; done";
-/// A changed file is found within this time.
+/// Time in which a changed file must be loaded.
 const RELOAD: Duration = Duration::from_secs(5);
 
-/// `oxikit-crash prompts`: an application with a directory of prompts, open to the tools.
+/// `oxikit-crash prompts`: an application with a directory of prompts, connected with the tools.
 pub(crate) async fn prompts() -> Result<()> {
-    let ai = Oxikit::builder().prompt_dir("prompts").build();
+    let ai = Oxikit::builder().prompt_dir("prompts").build()?;
     Ok(oxikit_serve::reflect(&ai).await?)
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let reloads = |log: &str| log.matches("prompts loaded again").count();
     figures.at_most("reloads", reloads(&project.log()?) as f64, 0.0);
 
-    // Otherwise nothing may be watched at all.
+    // A real change must be noticed, or the figures above would prove nothing.
     fs::write(project.path("prompts/p0.prompt"), "another text")?;
     let found = until("the change is found", || project.log().is_ok_and(|log| reloads(&log) > 0));
     figures.time("a change found after", found.await?, RELOAD);
@@ -75,7 +75,7 @@ fn read_in_a_loop(project: &Project) -> Result<Child> {
     Ok(command.kill_on_drop(true).spawn()?)
 }
 
-/// How often all files were read.
+/// Number of times that all files were read.
 fn rounds(project: &Project) -> Result<u64> {
     Ok(fs::metadata(project.path("rounds"))?.len())
 }

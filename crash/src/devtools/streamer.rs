@@ -1,5 +1,5 @@
-//! A runtime that streams numbers until it is told to stop, and writes down what it has
-//! handed to its socket. It is a program, to be killed and frozen, or a task.
+//! A runtime that streams numbers until its connection ends, and notes every chunk that its socket
+//! has taken. It runs as a process, which can be killed and frozen, or as a task of a trial.
 
 use std::fs::File;
 use std::io::Write;
@@ -22,43 +22,45 @@ use crate::Args;
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Between two chunks of a run.
+/// Pause between two chunks of a run.
 const PACE: Duration = Duration::from_millis(50);
-/// Before it dials again.
+/// Pause before it connects again.
 const PAUSE: Duration = Duration::from_millis(200);
-/// What waits to be written; runs wait when it is full.
+/// Maximum number of messages that wait to be written. Runs wait when the queue is full.
 const QUEUE: usize = 64;
 
-/// A message, and what is noted when the socket has taken it.
+/// A message, and the note to write when the socket has taken it.
 type Outgoing = (String, Option<String>);
 
-/// `oxikit-crash streamer`: dials the manager of the environment, again and again.
+/// `oxikit-crash streamer`: connects to the manager of `GENKIT_REFLECTION_V2_SERVER`, and
+/// again after each connection.
 pub(crate) async fn run(args: &Args) -> Result<()> {
-    let url = std::env::var("GENKIT_REFLECTION_V2_SERVER").context("nobody is to be dialled")?;
+    let url = std::env::var("GENKIT_REFLECTION_V2_SERVER")
+        .context("GENKIT_REFLECTION_V2_SERVER is not set")?;
     let mut notes = args.find("--log").map(File::create).transpose()?;
     loop {
-        if let Ok(socket) = dial(&url, args.get("--id")?).await {
+        if let Ok(socket) = connect(&url, args.get("--id")?).await {
             serve(socket, notes.as_mut()).await;
         }
         sleep(PAUSE).await;
     }
 }
 
-/// A runtime in this process, until the handle is dropped or aborted.
+/// Starts a runtime as a task, which runs until the handle is aborted or the connection ends.
 pub(super) async fn spawn(url: &str, id: &str) -> Result<AbortHandle> {
-    let socket = dial(url, id).await?;
+    let socket = connect(url, id).await?;
     Ok(tokio::spawn(async move { serve(socket, None).await }).abort_handle())
 }
 
-/// A connection that has registered.
-pub(super) async fn dial(url: &str, id: &str) -> Result<Socket> {
+/// Connects and registers a runtime with this id.
+pub(super) async fn connect(url: &str, id: &str) -> Result<Socket> {
     let (mut socket, _) = connect_async(url).await?;
     let params = json!({"id": id, "pid": std::process::id(), "name": id,
         "genkitVersion": "crash/1", "reflectionApiSpecVersion": 1});
     let register = json!({"jsonrpc": "2.0", "id": "1", "method": "register", "params": params});
     socket.send(Message::text(register.to_string())).await?;
     loop {
-        let message = socket.next().await.context("the manager has closed")??;
+        let message = socket.next().await.context("the manager has closed the connection")??;
         if let Message::Text(text) = message {
             let answer: Value = serde_json::from_str(&text)?;
             anyhow::ensure!(answer.get("result").is_some(), "not registered: {answer}");
@@ -70,7 +72,7 @@ pub(super) async fn dial(url: &str, id: &str) -> Result<Socket> {
 async fn serve(socket: Socket, notes: Option<&mut File>) {
     let (sink, stream) = socket.split();
     let (outbox, queue) = mpsc::channel(QUEUE);
-    // The first that ends, ends the connection.
+    // The connection ends with the first of the two.
     tokio::select! {
         () = write(sink, queue, notes) => {}
         () = read(stream, outbox) => {}
@@ -83,12 +85,12 @@ async fn write(
     mut notes: Option<&mut File>,
 ) {
     while let Some((text, note)) = queue.recv().await {
-        // When this returns the kernel has it.
+        // When this returns, the kernel has the message.
         if sink.send(Message::text(text)).await.is_err() {
             return;
         }
         if let (Some(file), Some(note)) = (notes.as_mut(), note) {
-            // One write a line, so that it outlives us.
+            // One write per line without a buffer, so that it survives a kill.
             _ = file.write_all(note.as_bytes());
         }
     }
@@ -102,7 +104,7 @@ async fn read(mut stream: SplitStream<Socket>, outbox: mpsc::Sender<Outgoing>) {
     }
 }
 
-/// What a manager asks for. The input may be anything, as deep as it likes.
+/// A request of the manager. The input stays text, because it may be nested too deeply to parse.
 #[derive(Deserialize)]
 struct Request<'a> {
     #[serde(borrow)]
@@ -129,11 +131,11 @@ async fn answer(text: Utf8Bytes, outbox: mpsc::Sender<Outgoing>) -> Option<()> {
     match (method, nonce) {
         ("runAction", Some(nonce)) => {
             let state = json!({"requestId": id, "state": {"traceId": nonce}});
-            send(notice("runActionState", &state), None).await?;
+            send(notification("runActionState", &state), None).await?;
             for number in 0_u64.. {
                 let chunk = json!({"requestId": id, "chunk": {"nonce": nonce, "number": number}});
                 let note = format!("{nonce} {number}\n");
-                send(notice("streamChunk", &chunk), Some(note)).await?;
+                send(notification("streamChunk", &chunk), Some(note)).await?;
                 sleep(PACE).await;
             }
             None
@@ -146,6 +148,6 @@ async fn answer(text: Utf8Bytes, outbox: mpsc::Sender<Outgoing>) -> Option<()> {
     }
 }
 
-fn notice(method: &str, params: &Value) -> String {
+fn notification(method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
 }

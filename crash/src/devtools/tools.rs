@@ -1,4 +1,5 @@
-//! A real `oxikit start` with a project of its own.
+//! A real `oxikit start` in a project folder of its own, with the requests and measurements that
+//! trials need.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,30 +15,30 @@ use tokio::time::sleep;
 
 use super::Setting;
 
-/// Nothing that must happen takes this long.
+/// Timeout of everything that a trial waits for. Then the trial fails.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 const ANY_PORTS: [&str; 6] = ["--port", "0", "--reflection-port", "0", "--telemetry-port", "0"];
 
-/// A folder that is a project.
+/// The folder of a project.
 pub(super) struct Project {
     pub(super) folder: PathBuf,
     program: PathBuf,
     ports: Vec<String>,
 }
 
-/// Tools that run. They are killed when this is dropped.
+/// A running `oxikit start`. It is killed when this is dropped.
 pub(super) struct Tools {
     child: Child,
     pub(super) pid: u32,
-    pub(super) doors: Doors,
+    pub(super) endpoints: Endpoints,
     pub(super) http: reqwest::Client,
 }
 
-/// What the tools leave in their file.
+/// The content of `.oxikit/manager.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Doors {
+pub(super) struct Endpoints {
     pid: u32,
     pub(super) api_url: String,
     pub(super) token: String,
@@ -46,18 +47,18 @@ pub(super) struct Doors {
 }
 
 impl Project {
-    /// An empty one, with these lines in its settings.
+    /// An empty project with this text in its `.oxikit/config.toml`.
     pub(super) fn new(setting: &Setting, name: &str, settings: &str) -> Result<Self> {
         let folder = setting.folder.join(name);
         fs::create_dir_all(folder.join(".oxikit"))?;
-        // What makes a folder a project.
+        // `oxikit start` recognises a project by this file.
         fs::write(folder.join("package.json"), "{}")?;
         fs::write(folder.join(".oxikit/config.toml"), settings)?;
         let ports = ANY_PORTS.map(str::to_owned).into();
         Ok(Self { folder, program: setting.program.clone(), ports })
     }
 
-    /// With these ports for runtimes and spans.
+    /// Sets the ports for runtimes and spans.
     pub(super) fn on_ports(mut self, reflection: u16, telemetry: u16) -> Self {
         self.ports[3] = reflection.to_string();
         self.ports[5] = telemetry.to_string();
@@ -68,7 +69,7 @@ impl Project {
         self.folder.join(file)
     }
 
-    /// All that the tools have said so far.
+    /// The output of the tools so far.
     pub(super) fn log(&self) -> Result<String> {
         Ok(String::from_utf8_lossy(&fs::read(self.path("tools.log"))?).into_owned())
     }
@@ -83,12 +84,12 @@ impl Project {
         let mut child = self.spawn(app)?;
         let pid = child.id().context("the tools ended at once")?;
         let began = Instant::now();
-        let doors = loop {
+        let endpoints = loop {
             let file = fs::read(self.path(".oxikit/manager.json")).unwrap_or_default();
-            if let Ok(doors) = serde_json::from_slice::<Doors>(&file)
-                && doors.pid == pid
+            if let Ok(endpoints) = serde_json::from_slice::<Endpoints>(&file)
+                && endpoints.pid == pid
             {
-                break doors;
+                break endpoints;
             }
             if child.try_wait()?.is_some() || began.elapsed() > PATIENCE {
                 bail!("the tools do not start: {}", self.log()?);
@@ -96,7 +97,7 @@ impl Project {
             sleep(POLL).await;
         };
         let http = reqwest::Client::builder().no_proxy().build()?;
-        Ok(Tools { child, pid, doors, http })
+        Ok(Tools { child, pid, endpoints, http })
     }
 
     /// Starts the tools and waits until they end by themselves.
@@ -123,24 +124,24 @@ impl Project {
 
 impl Tools {
     pub(super) fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.doors.api_url)
+        format!("{}{path}", self.endpoints.api_url)
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Value> {
-        let request = self.http.get(self.url(path)).bearer_auth(&self.doors.token);
+        let request = self.http.get(self.url(path)).bearer_auth(&self.endpoints.token);
         let response = request.send().await?;
         let status = response.status();
         let text = response.text().await?;
         serde_json::from_str(&text).with_context(|| format!("{path} answered {status}: {text}"))
     }
 
-    /// The answer to a post, whatever it is.
+    /// Posts a body. Returns the response, also if it is an error.
     pub(super) async fn post(
         &self,
         path: &str,
         body: impl Into<reqwest::Body>,
     ) -> Result<reqwest::Response> {
-        let request = self.http.post(self.url(path)).bearer_auth(&self.doors.token);
+        let request = self.http.post(self.url(path)).bearer_auth(&self.endpoints.token);
         Ok(request.header("content-type", "application/json").body(body).send().await?)
     }
 
@@ -148,7 +149,7 @@ impl Tools {
         Ok(self.post(path, body.to_string()).await?.json().await?)
     }
 
-    /// One call of a runtime, to its end.
+    /// Runs an action of a runtime that returns its input.
     pub(super) async fn call(&self, runtime: &str) -> Result<()> {
         let body = serde_json::json!({"key": "/flow/echo", "input": 1, "runtimeId": runtime});
         let answer = self.post_json("/api/v1/run", &body).await?;
@@ -165,12 +166,12 @@ impl Tools {
         Ok(runtimes.into_iter().find(|runtime| runtime["id"] == id))
     }
 
-    /// Waits until this runtime is there.
+    /// Waits until this runtime is connected. Returns the time.
     pub(super) async fn wait_for_runtime(&self, id: &str) -> Result<Duration> {
         let began = Instant::now();
         while self.runtime(id).await?.is_none() {
             if began.elapsed() > PATIENCE {
-                bail!("the runtime `{id}` does not come");
+                bail!("the runtime `{id}` does not connect");
             }
             sleep(POLL).await;
         }
@@ -181,20 +182,20 @@ impl Tools {
         Ok(self.child.try_wait()?.is_none())
     }
 
-    /// Asks them to end, and waits until they have.
+    /// Sends SIGTERM and waits for the end of the process.
     pub(super) async fn end(mut self) -> Result<()> {
         signal(self.pid, Signal::TERM)?;
         tokio::time::timeout(PATIENCE, self.child.wait()).await??;
         Ok(())
     }
 
-    /// Resident bytes now; from now on the peak is counted anew.
+    /// Resident bytes now. Resets the peak.
     pub(super) fn resident(&self) -> Result<u64> {
         fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?;
         status_bytes(self.pid, "VmRSS:")
     }
 
-    /// The most that was resident since [`resident`](Self::resident).
+    /// Maximum of resident bytes since [`resident`](Self::resident).
     pub(super) fn peak(&self) -> Result<u64> {
         status_bytes(self.pid, "VmHWM:")
     }
@@ -210,36 +211,37 @@ fn status_bytes(pid: u32, name: &str) -> Result<u64> {
 /// User and system time of a process; the kernel counts in hundredths of a second.
 pub(super) fn cpu_time(pid: u32) -> Result<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let (_, behind_name) = stat.rsplit_once(')').context("/proc is strange")?;
+    let (_, behind_name) = stat.rsplit_once(')').context("/proc/PID/stat cannot be parsed")?;
     let times = behind_name.split_whitespace().skip(11).take(2);
     let ticks = times.map(|ticks| ticks.parse::<u64>()).sum::<Result<u64, _>>()?;
     Ok(Duration::from_millis(ticks * 10))
 }
 
 pub(super) fn signal(pid: u32, signal: Signal) -> Result<()> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).context("no process")?;
+    let pid =
+        i32::try_from(pid).ok().and_then(Pid::from_raw).context("the process id is invalid")?;
     Ok(kill_process(pid, signal)?)
 }
 
-/// Whether a process is gone, or only waits to be noticed by its parent.
+/// Whether a process has ended. A zombie, whose parent has not waited for it yet, counts.
 pub(super) fn is_gone(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.map_or(true, |stat| stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z')))
 }
 
-/// Waits until something is so; how long that took.
+/// Waits until a condition holds. Returns the time.
 pub(super) async fn until(what: &str, mut is_so: impl FnMut() -> bool) -> Result<Duration> {
     let began = Instant::now();
     while !is_so() {
         if began.elapsed() > PATIENCE {
-            bail!("it did not happen: {what}");
+            bail!("this did not happen in time: {what}");
         }
         sleep(POLL).await;
     }
     Ok(began.elapsed())
 }
 
-/// A port that nobody gets who does not ask for it.
+/// A free port outside of the range that the system assigns to outgoing connections.
 pub(super) fn free_port() -> Result<u16> {
     (0..100)
         .map(|_| fastrand::u16(20_000..32_000))
@@ -247,7 +249,7 @@ pub(super) fn free_port() -> Result<u16> {
         .context("no port is free")
 }
 
-/// Makes a folder with all above it.
+/// Creates a folder with its parents.
 pub(super) fn make_dir(path: &Path) -> Result<()> {
     Ok(fs::create_dir_all(path)?)
 }

@@ -1,4 +1,4 @@
-//! F14: one of a hundred records is torn. The others are served, and that one is named.
+//! A few of a hundred records are damaged. The tools serve the others and name the damaged ones.
 
 use std::fs;
 
@@ -7,51 +7,51 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::Setting;
-use super::figures::Figures;
 use super::killed_tools::trace;
 use super::tools::{Project, Tools, make_dir};
+use crate::figures::Figures;
 
 const RECORDS: usize = 100;
-/// How rows are torn, each in another trace.
-const TEARS: [(usize, &str); 4] = [
-    // The text of a span ends in the middle.
+/// The damages: the number of a trace, and the statement that damages one of its rows.
+const DAMAGES: [(usize, &str); 4] = [
+    // The JSON of a span is truncated.
     (20, "UPDATE spans SET json = substr(json, 1, 40) WHERE trace = ?1"),
-    // It is no text.
+    // The JSON of a span is not UTF-8, or not text.
     (40, "UPDATE spans SET json = CAST(X'7bff00fe' AS TEXT) WHERE trace = ?1"),
     (60, "UPDATE spans SET json = X'00ff00ff' WHERE trace = ?1"),
-    // The row of the trace itself.
+    // The row of the trace itself has columns of the wrong types.
     (80, "UPDATE traces SET name = CAST(X'ff00fe' AS TEXT), start = 'then' WHERE number = ?1"),
 ];
 
 pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     let mut figures = Figures::default();
-    tear_rows(setting, &mut figures).await?;
-    tear_files(setting, &mut figures).await?;
+    damage_rows(setting, &mut figures).await?;
+    damage_files(setting, &mut figures).await?;
     replace_database(setting, &mut figures).await?;
     Ok(figures)
 }
 
-async fn tear_rows(setting: &Setting, figures: &mut Figures) -> Result<()> {
+async fn damage_rows(setting: &Setting, figures: &mut Figures) -> Result<()> {
     let project = Project::new(setting, "torn-rows", "")?;
     let tools = project.start().await?;
-    let url = format!("{}/api/traces", tools.doors.telemetry_url);
+    let url = format!("{}/api/traces", tools.endpoints.telemetry_url);
     for number in 0..RECORDS {
         let trace = trace(&id(number), &format!("name{number}"));
         tools.http.post(&url).json(&trace).send().await?.error_for_status()?;
     }
     tools.end().await?;
     let database = Connection::open(project.path(".oxikit/devtools.db"))?;
-    for (number, tear) in TEARS {
+    for (number, statement) in DAMAGES {
         let row: i64 =
             database.query_row("SELECT number FROM traces WHERE id = ?1", [id(number)], |row| {
                 row.get(0)
             })?;
-        anyhow::ensure!(database.execute(tear, [row])? == 1, "nothing was torn");
+        anyhow::ensure!(database.execute(statement, [row])? == 1, "no row was changed");
     }
     drop(database);
     let tools = project.start().await?;
-    let is_torn = |number: &usize| TEARS.iter().any(|(torn, _)| torn == number);
-    let whole: Vec<usize> = (0..RECORDS).filter(|number| !is_torn(number)).collect();
+    let is_damaged = |number: &usize| DAMAGES.iter().any(|(damaged, _)| damaged == number);
+    let whole: Vec<usize> = (0..RECORDS).filter(|number| !is_damaged(number)).collect();
     let list = tools.get("/api/v1/traces?limit=1000").await?;
     let has = |list: &Value, number: usize| {
         let traces = list["traces"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -62,10 +62,10 @@ async fn tear_rows(setting: &Setting, figures: &mut Figures) -> Result<()> {
         whole.iter().filter(|number| has(&list, **number)).count(),
         whole.len(),
     );
-    let official = format!("{}/api/traces?limit=1000", tools.doors.telemetry_url);
+    let official = format!("{}/api/traces?limit=1000", tools.endpoints.telemetry_url);
     let official: Value = tools.http.get(official).send().await?.json().await?;
     let count = whole.iter().filter(|number| has(&official, **number)).count();
-    figures.all("as official tools ask", count, whole.len());
+    figures.all("listed by the official API", count, whole.len());
     let mut served = 0;
     for number in &whole {
         let trace = tools.get(&format!("/api/v1/traces/{}", id(*number))).await?;
@@ -73,12 +73,12 @@ async fn tear_rows(setting: &Setting, figures: &mut Figures) -> Result<()> {
     }
     figures.all("read", served, whole.len());
     let mut named = 0;
-    for (number, _) in TEARS {
-        // An answer of JSON, whatever it says.
+    for (number, _) in DAMAGES {
+        // The response must be JSON, but may be an error.
         tools.get(&format!("/api/v1/traces/{}", id(number))).await?;
         named += usize::from(has(&list, number) || project.log()?.contains(&id(number)));
     }
-    figures.all("torn ones named", named, TEARS.len());
+    figures.all("damaged ones named", named, DAMAGES.len());
     Ok(())
 }
 
@@ -86,8 +86,8 @@ fn id(number: usize) -> String {
     format!("{number:032x}")
 }
 
-/// Files of others: traces, a runtime, and the tools before us.
-async fn tear_files(setting: &Setting, figures: &mut Figures) -> Result<()> {
+/// Damages files of other programs: traces, a runtime, and previous developer tools.
+async fn damage_files(setting: &Setting, figures: &mut Figures) -> Result<()> {
     let project = Project::new(setting, "torn-files", "")?;
     let (traces, runtimes) = (project.path(".genkit/traces"), project.path(".genkit/runtimes"));
     make_dir(&traces)?;
@@ -100,13 +100,13 @@ async fn tear_files(setting: &Setting, figures: &mut Figures) -> Result<()> {
     fs::write(runtimes.join("torn.json"), r#"{"id": "torn", "pid": 1, "reflectionServ"#)?;
     fs::write(project.path(".oxikit/manager.json"), r#"{"pid": 1, "version": "0.1.0", "api"#)?;
     let tools = project.start().await?;
-    figures.holds("starts with a torn file of former tools", true);
+    figures.holds("starts with a damaged file of previous tools", true);
     let imported = tools.post_json("/api/v1/traces/import", &json!({})).await?;
     let count = imported["imported"].as_u64().context("nothing was imported")?;
     figures.all("files imported", usize::try_from(count)?, RECORDS - 1);
-    figures.holds("the torn one named", imported["skipped"][0]["file"] == id(50));
+    figures.holds("the damaged one named", imported["skipped"][0]["file"] == id(50));
     wait_for_log(&project, &tools, "torn.json").await?;
-    figures.holds("the torn runtime file named", true);
+    figures.holds("the damaged runtime file named", true);
     Ok(())
 }
 
@@ -121,16 +121,19 @@ async fn wait_for_log(project: &Project, tools: &Tools, text: &str) -> Result<()
     anyhow::bail!("`{text}` is not named: {}", project.log()?)
 }
 
-/// What is no database is not opened, and the user is told what to do.
+/// A file that is not a database is not opened, and the error says what to do.
 async fn replace_database(setting: &Setting, figures: &mut Figures) -> Result<()> {
     let project = Project::new(setting, "no-database", "")?;
     fs::write(
         project.path(".oxikit/devtools.db"),
-        "this is no database, but long enough. ".repeat(300),
+        "this is not a database, but long enough. ".repeat(300),
     )?;
     let status = project.fail_to_start().await?;
     let log = project.log()?;
     let is_helpful = log.contains("devtools.db") && log.contains("moved or deleted");
-    figures.holds("what is no database is refused with help", !status.success() && is_helpful);
+    figures.holds(
+        "a file that is not a database is rejected with advice",
+        !status.success() && is_helpful,
+    );
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! W1: `oxikit start --watch` on the agent program of the README, while people talk to it.
-//! What the program writes is not a change of its source; one edit is one restart.
+//! `oxikit start --watch` with the agent of the README, while messages are sent to it. Files that the
+//! program writes are not changes of its source; one edit causes one restart.
 
 use std::fs;
 use std::path::Path;
@@ -13,19 +13,19 @@ use tokio::process::Command;
 use tokio::time::sleep;
 
 use super::Setting;
-use super::figures::Figures;
 use super::tools::{PATIENCE, Project, Tools};
+use crate::figures::Figures;
 
 const TALK: Duration = Duration::from_secs(10);
 const LONG_TALK: Duration = Duration::from_secs(60);
-/// Between two messages, as somebody types them.
+/// Pause between two messages, as for a user who types.
 const PAUSE: Duration = Duration::from_millis(500);
 /// A second restart for the same edit would follow within this time.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// `oxikit-crash guide`: the agent of the README, open to the tools.
+/// `oxikit-crash guide`: the agent of the README, connected with the tools.
 pub(crate) async fn guide() -> Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
     ai.define_agent(
         Agent::builder("guide").system("You know the town.").store(SqliteStore::open("app.db")?),
     )?;
@@ -52,7 +52,7 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     figures.holds("kept in app.db", project.path("app.db").is_file());
     figures.at_most("restarts", restarts(&tools).await? as f64, 0.0);
 
-    // Otherwise nothing may be watched at all.
+    // A real edit must be noticed, or the figures above would prove nothing.
     fs::write(project.path("src/main.rs"), "fn main() { edited() }")?;
     wait_for_restarts(&tools, 1).await?;
     sleep(QUIET).await;
@@ -61,11 +61,11 @@ pub(super) async fn run(setting: &Setting) -> Result<Figures> {
     Ok(figures)
 }
 
-/// One message, by the command that people use.
+/// Sends one message with `oxikit agent chat`.
 async fn say(oxikit: &Path, folder: &Path) -> Result<()> {
-    let words = ["agent", "chat", "guide", "Where is the library?", "--session", "ada"];
+    let args = ["agent", "chat", "guide", "Where is the library?", "--session", "ada"];
     let mut command = Command::new(oxikit);
-    command.args(words).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
+    command.args(args).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(PATIENCE, command.output()).await??;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(())
@@ -75,7 +75,7 @@ async fn restarts(tools: &Tools) -> Result<u64> {
     tools.get("/api/v1/app").await?["restarts"].as_u64().context("no number of restarts")
 }
 
-/// Waits until the application was restarted so often and is connected.
+/// Waits until the application is connected and was restarted at least `count` times.
 async fn wait_for_restarts(tools: &Tools, count: u64) -> Result<()> {
     let began = Instant::now();
     loop {
@@ -83,7 +83,7 @@ async fn wait_for_restarts(tools: &Tools, count: u64) -> Result<()> {
         if has_runtime && restarts(tools).await? >= count {
             return Ok(());
         }
-        ensure!(began.elapsed() < PATIENCE, "the application does not come");
+        ensure!(began.elapsed() < PATIENCE, "the application does not connect");
         sleep(Duration::from_millis(50)).await;
     }
 }

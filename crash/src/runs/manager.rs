@@ -1,4 +1,5 @@
-//! The manager that is killed: it keeps runs going, and writes down what it is told.
+//! The manager that is killed: it keeps a number of runs active, and notes every message that it
+//! receives. It implements only the part of Reflection V2 that the trial needs.
 
 use std::collections::HashSet;
 
@@ -14,12 +15,13 @@ use super::notes::{Notes, What};
 use super::{FLOW, Work};
 use crate::Args;
 
-/// Managers that do not count anew have so many ids each.
+/// Number of request ids per manager process, unless `--counts-anew` is set. Then each process
+/// begins with 1.
 const IDS: u64 = 1_000_000;
 
-/// Serves one application until it is killed, or until whoever started it is gone.
-/// Says `registered`; told to `drain` it starts no more runs, and says `drained` when the
-/// last of its own has been answered.
+/// Serves one application until the process is killed, or until standard input ends with the
+/// process that started it. Prints `registered`. After the command `drain` it starts no more
+/// runs, and prints `drained` when all of its own runs are answered.
 pub(crate) async fn run(args: &Args) -> Result<()> {
     let port: u16 = args.get("--port")?.parse().context("--port takes a number")?;
     let process: u32 = args.get("--process")?.parse().context("--process takes a number")?;
@@ -34,18 +36,18 @@ pub(crate) async fn run(args: &Args) -> Result<()> {
     };
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     println!("listening");
-    let mut orders = BufReader::new(tokio::io::stdin()).lines();
+    let mut commands = BufReader::new(tokio::io::stdin()).lines();
     loop {
         let (stream, _) = tokio::select! {
             accepted = listener.accept() => accepted?,
-            order = orders.next_line() => match order? {
+            command = commands.next_line() => match command? {
                 Some(_) => bail!("there is no application to drain"),
                 None => return Ok(()),
             },
         };
         stream.set_nodelay(true)?;
         let socket = tokio_tungstenite::accept_async(stream).await?;
-        if manager.serve(socket, &mut orders).await? {
+        if manager.serve(socket, &mut commands).await? {
             return Ok(());
         }
     }
@@ -54,10 +56,10 @@ pub(crate) async fn run(args: &Args) -> Result<()> {
 struct Manager {
     notes: Notes,
     process: u32,
-    /// So many of them stream.
+    /// Number of runs that stream.
     runs: usize,
     last_id: u64,
-    /// Our own runs that have not been answered.
+    /// Runs of this process that are not answered yet.
     waiting: HashSet<String>,
     is_draining: bool,
 }
@@ -65,34 +67,34 @@ struct Manager {
 type Socket = WebSocketStream<TcpStream>;
 
 impl Manager {
-    /// Says whether it is the end.
+    /// Serves one connection. Returns whether the manager should end.
     async fn serve(
         &mut self,
         mut socket: Socket,
-        orders: &mut Lines<BufReader<Stdin>>,
+        commands: &mut Lines<BufReader<Stdin>>,
     ) -> Result<bool> {
         loop {
             tokio::select! {
                 message = socket.next() => match message {
                     Some(Ok(Message::Text(text))) => {
-                        self.take(&mut socket, serde_json::from_str(&text)?).await?;
+                        self.receive(&mut socket, serde_json::from_str(&text)?).await?;
                     }
                     Some(Ok(_)) => {}
                     Some(Err(_)) | None => return Ok(false),
                 },
-                order = orders.next_line() => match order?.as_deref() {
+                command = commands.next_line() => match command?.as_deref() {
                     Some("drain") => {
                         self.is_draining = true;
-                        self.tell_if_drained();
+                        self.report_if_drained();
                     }
-                    Some(_) => bail!("there is the order drain"),
+                    Some(_) => bail!("the only command is `drain`"),
                     None => return Ok(true),
                 },
             }
         }
     }
 
-    async fn take(&mut self, socket: &mut Socket, message: Value) -> Result<()> {
+    async fn receive(&mut self, socket: &mut Socket, message: Value) -> Result<()> {
         let params = &message["params"];
         let id = text(&params["requestId"]);
         match message["method"].as_str() {
@@ -114,14 +116,14 @@ impl Manager {
                 let id = text(&message["id"]);
                 self.notes.add(answer(id.clone(), &message))?;
                 self.waiting.remove(&id);
-                self.tell_if_drained();
+                self.report_if_drained();
                 self.fill(socket).await?;
             }
         }
         Ok(())
     }
 
-    /// Starts as many runs as there is room for.
+    /// Starts runs until `runs` of them are active.
     async fn fill(&mut self, socket: &mut Socket) -> Result<()> {
         while !self.is_draining && self.waiting.len() < self.runs {
             self.last_id += 1;
@@ -140,7 +142,7 @@ impl Manager {
         Ok(())
     }
 
-    fn tell_if_drained(&mut self) {
+    fn report_if_drained(&mut self) {
         if self.is_draining && self.waiting.is_empty() {
             println!("drained");
         }
@@ -150,9 +152,9 @@ impl Manager {
 fn answer(id: String, message: &Value) -> What {
     match message.get("error") {
         Some(error) => {
-            // A status is the prefix of its message.
-            let words = text(&error["data"]["message"]);
-            let nonce = words.rsplit(' ').next().unwrap_or_default().to_owned();
+            // The message begins with the status; the nonce is its last part.
+            let message = text(&error["data"]["message"]);
+            let nonce = message.rsplit(' ').next().unwrap_or_default().to_owned();
             What::Answer { id, nonce, failed: true }
         }
         None => What::Answer { id, nonce: text(&message["result"]["result"]), failed: false },

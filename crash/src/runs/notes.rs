@@ -1,5 +1,5 @@
-//! What managers and applications write down while they live. A line is one write, so
-//! that it outlives whoever wrote it.
+//! The notes of managers and applications: one line of JSON per event. Each line is one write
+//! without a buffer, so that it survives the kill of its process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// Something that happened, in milliseconds since 1970.
+/// An event. `at` is in milliseconds since 1970.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Note {
     pub(super) at: u64,
@@ -24,7 +24,7 @@ pub(super) struct Note {
 pub(super) enum What {
     /// An application has registered.
     Registered,
-    /// A run is about to be asked for.
+    /// The manager is about to send a request for a run.
     Asked {
         id: String,
         nonce: String,
@@ -39,13 +39,13 @@ pub(super) enum What {
         nonce: String,
         number: u64,
     },
-    /// The answer. Of a failure, the nonce is its message.
+    /// The answer to a run. The nonce of a failure is taken from its message.
     Answer {
         id: String,
         nonce: String,
         failed: bool,
     },
-    /// Noted by whoever killed it.
+    /// The manager was killed. `cargo xtask crash`, which killed it, writes this note.
     Killed,
     /// The application has begun a run.
     Began {
@@ -53,7 +53,7 @@ pub(super) enum What {
     },
 }
 
-/// The file of such lines. Those of former processes stay in it.
+/// The file of notes. Notes of previous processes stay in it.
 #[derive(Debug)]
 pub(super) struct Notes {
     process: u32,
@@ -74,7 +74,7 @@ impl Notes {
     }
 }
 
-/// All lines of such a file, in the order in which they were written.
+/// Reads a file of notes. Keeps the order of the lines.
 pub(super) fn read(path: &str) -> Result<Vec<Note>> {
     let file = BufReader::new(File::open(path).with_context(|| path.to_owned())?);
     file.lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()

@@ -1,4 +1,7 @@
 //! An action of a server, as its caller sees it.
+//!
+//! This module makes requests and reads outputs. The repetition of requests is in `exchange`, the
+//! reading of streams in `stream`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use oxikit_core::{Payload, Result, Status, StatusCode};
+use oxikit_wire::action_http::ActionCall;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use serde::Serialize;
@@ -14,12 +18,13 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
 
 use crate::client::{Client, set_header};
-use crate::event::output_of;
+use crate::event::{fitting, output_of};
 use crate::exchange::{Ask, Exchange};
 use crate::failure::{Fault, Place};
 use crate::stream::{Reader, RemoteStream};
 
-/// An action of a server. Clones share their connections.
+/// An action of a server: a flow, or any other action that the server offers. Clones share their
+/// connections.
 ///
 /// ```no_run
 /// use oxikit_client::RemoteAction;
@@ -36,14 +41,18 @@ pub struct RemoteAction {
     headers: HeaderMap,
     init: Option<Arc<RawValue>>,
     timeout: Option<Duration>,
-    /// A setting that cannot be sent. Every call reports it: one that silently
-    /// went out without its header would be worse.
+    /// The first invalid setting. Every call reports it: a call without its header, such as an
+    /// authorization, would be worse.
     fault: Option<Status>,
 }
 
 impl RemoteAction {
-    /// The action at this address, by a [`Client`] of its own. To call several
-    /// actions of a server, use [`Client::action`].
+    /// The action at this address, with a [`Client`] of its own. Nothing is sent yet. To call
+    /// several actions of a server, use [`Client::action`].
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the URL is not an HTTP address; else as [`Client::new`].
     pub fn new(url: &str) -> Result<Self> {
         Client::new()?.action(url)
     }
@@ -53,7 +62,7 @@ impl RemoteAction {
         Ok(Self { client, url, headers: HeaderMap::new(), init: None, timeout: None, fault: None })
     }
 
-    /// The action one step below this one, with the same settings.
+    /// The action at this address plus `/name`, with the same settings.
     pub(crate) fn below(&self, name: &str) -> Self {
         let mut below = self.clone();
         let mut path = below.url.path_segments_mut().expect("HTTP addresses have a path");
@@ -67,8 +76,8 @@ impl RemoteAction {
         Ok(Self { url: parse_url(url)?, ..self.clone() })
     }
 
-    /// Sends this header with every call; its value is shown nowhere. If it is
-    /// not legal, every call fails.
+    /// Sends this header with every call, in place of the client's header of the same name. Its
+    /// value never appears in errors or debug output. With an invalid header every call fails.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         if let Err(status) = set_header(&mut self.headers, name, value) {
@@ -77,8 +86,17 @@ impl RemoteAction {
         self
     }
 
-    /// Sends this beside the input; agents take their session from it. If it
+    /// Sends this init beside the input, for bidirectional actions such as agents. If it
     /// cannot be written as JSON, every call fails.
+    ///
+    /// ```
+    /// use serde_json::json;
+    ///
+    /// # fn main() -> oxikit_client::Result<()> {
+    /// let agent = oxikit_client::RemoteAction::new("http://127.0.0.1:3400/guide")?
+    ///     .with_init(json!({ "sessionId": "visitor-7" }));
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn with_init(mut self, init: impl Serialize) -> Self {
         match to_raw_value(&init) {
@@ -88,23 +106,30 @@ impl RemoteAction {
         self
     }
 
-    /// The longest time that a whole call may take, instead of the client's.
+    /// Maximum time of a whole call, in place of the [client's](crate::ClientBuilder::timeout).
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Runs the action and waits for its output. An input of `()` means none.
+    /// Runs the action and waits for its output. With an input of `()`, none is sent.
     ///
-    /// It is tried again only if the server could not be connected at all.
-    /// Dropping the future closes the connection.
+    /// The request is repeated only if no connection to the server could be made.
+    /// Dropping the future closes the connection, and the server cancels the action.
     ///
     /// ```no_run
     /// # async fn example(greet: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
-    /// let text: String = greet.run(&"Ada").await?;
+    /// let text: String = greet.run("Ada").await?;
     /// # Ok(()) }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// The status that the server reports. `UNAVAILABLE` if the server cannot be reached or the
+    /// connection breaks, `DEADLINE_EXCEEDED` after the timeout, `INTERNAL` if the output is
+    /// not an `Out`, `RESOURCE_EXHAUSTED` if the answer is too large, `INVALID_ARGUMENT` if the
+    /// input cannot be written as JSON or a header is invalid.
     pub async fn run<Out>(&self, input: &(impl Serialize + ?Sized)) -> Result<Out>
     where
         Out: DeserializeOwned + 'static,
@@ -113,21 +138,25 @@ impl RemoteAction {
         fitting("output", self.run_json(body).await?)
     }
 
-    /// Runs the action and reads what it sends while it runs. An input of `()`
-    /// means none.
+    /// Runs the action and reads its chunks while it runs. With an input of `()`, none is sent.
     ///
-    /// It is tried again only if the server could not be connected at all. A
-    /// durable stream whose connection breaks goes on where it was.
+    /// The request is repeated only if no connection to the server could be made. A
+    /// durable stream whose connection breaks is continued after the last chunk that was read.
     ///
     /// ```no_run
     /// # async fn example(greet: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
-    /// let mut stream = greet.stream::<String, String>(&"Ada").await?;
+    /// let mut stream = greet.stream::<String, String>("Ada").await?;
     /// while let Some(word) = stream.next().await {
-    ///     println!("{word}");
+    ///     println!("{}", word?);
     /// }
-    /// let text = stream.output().await?;
+    /// let text = stream.finish().await?;
     /// # Ok(()) }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run), up to the start of the answer. A later failure is reported by the
+    /// [`RemoteStream`].
     pub async fn stream<Chunk, Out>(
         &self,
         input: &(impl Serialize + ?Sized),
@@ -139,28 +168,48 @@ impl RemoteAction {
         Ok(RemoteStream::new(Reader::new(exchange, id, 0, Some((answer, 0))), 0))
     }
 
-    /// Reads a durable stream from its start. `NOT_FOUND` if the server does not
-    /// know it, or not any more.
+    /// Reads a durable stream from its start.
     ///
-    /// Only an action that gave out [stream ids](RemoteStream::stream_id) has such
-    /// streams: any other would take this for a call without input, and run.
+    /// Call this only for an action that has returned a [stream id](RemoteStream::stream_id): any
+    /// other action takes the request for a call without input, and runs.
     ///
     /// ```no_run
     /// # async fn example(report: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
-    /// let stream = report.stream::<String, String>(&"May").await?;
+    /// let stream = report.stream::<String, String>("May").await?;
     /// if let Some(id) = stream.stream_id() {
     ///     // Later, or in another process.
-    ///     let text = report.resume::<String, String>(id).await?.output().await?;
+    ///     let text = report.resume::<String, String>(id).await?.finish().await?;
     /// }
     /// # Ok(()) }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if the server does not know the stream, or not any more; else as
+    /// [`stream`](Self::stream).
     pub async fn resume<Chunk, Out>(&self, stream_id: &str) -> Result<RemoteStream<Chunk, Out>> {
         self.resume_from(stream_id, 0).await
     }
 
-    /// Reads a durable stream after so many [chunks](RemoteStream::position). A
-    /// server that can only begin at the start does so, and what is known already
-    /// is passed over.
+    /// Reads a durable stream after this number of [chunks](RemoteStream::position). If the
+    /// server can only begin at the start, the first chunks are received and skipped.
+    ///
+    /// ```no_run
+    /// # async fn example(report: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
+    /// let mut stream = report.stream::<String, String>("May").await?;
+    /// stream.next().await;
+    /// let (id, position) = (stream.stream_id().map(str::to_owned), stream.position());
+    /// drop(stream);
+    /// if let Some(id) = id {
+    ///     // Continues with the second chunk.
+    ///     let stream = report.resume_from::<String, String>(&id, position).await?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`resume`](Self::resume).
     pub async fn resume_from<Chunk, Out>(
         &self,
         stream_id: &str,
@@ -198,26 +247,20 @@ impl RemoteAction {
         let timeout = self.timeout.or(self.client.settings.timeout);
         Ok(Exchange {
             client: self.client.clone(),
+            outgoing: None,
             url: self.url.clone(),
             headers,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         })
     }
 
-    /// `{"data": …, "init": …}`.
+    /// The body of a request: `{"data": …, "init": …}`.
     fn body<In: Serialize + ?Sized>(&self, input: &In) -> Result<Bytes> {
-        #[derive(Serialize)]
-        struct Body<'a, In: ?Sized> {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            data: Option<&'a In>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            init: Option<&'a RawValue>,
-        }
-        // Only `()` and its like have no size and are `null`. No input is not the
-        // same as `null`, which many schemas refuse.
+        // Only `()` and similar types have no size and are written as `null`. They are left out of
+        // the body, because many schemas refuse a `null`.
         let is_unit = size_of_val(input) == 0
             && serde_json::to_string(input).is_ok_and(|text| text == "null");
-        let body = Body { data: (!is_unit).then_some(input), init: self.init.as_deref() };
+        let body = ActionCall { data: (!is_unit).then_some(input), init: self.init.as_deref() };
         let body = serde_json::to_vec(&body).map_err(|error| unwritable("input", error))?;
         Ok(body.into())
     }
@@ -233,26 +276,17 @@ impl fmt::Debug for RemoteAction {
     }
 }
 
-fn parse_url(url: &str) -> Result<Url> {
+pub(crate) fn parse_url(url: &str) -> Result<Url> {
     // The address may hold a password, so it is not repeated.
     let refuse = |why: &str| Status::new(StatusCode::InvalidArgument, why);
-    let url = Url::parse(url)
-        .map_err(|error| refuse("the URL of the action is not valid").caused_by(error))?;
+    let url = Url::parse(url).map_err(|error| refuse("the URL is not valid").caused_by(error))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse("the URL of the action must begin with `http://` or `https://`"));
+        return Err(refuse("the URL must begin with `http://` or `https://`"));
     }
     Ok(url)
 }
 
-/// Reads what the server sent as the type that the caller expects.
-pub(crate) fn fitting<T: DeserializeOwned + 'static>(what: &str, payload: Payload) -> Result<T> {
-    payload.parse().map_err(|error: Status| {
-        let message = format!("the {what} is not of the expected type: {}", error.message());
-        Status::internal(message).caused_by(error)
-    })
-}
-
-fn unwritable(what: &str, error: serde_json::Error) -> Status {
+pub(crate) fn unwritable(what: &str, error: serde_json::Error) -> Status {
     let message = format!("the {what} cannot be written as JSON: {error}");
     Status::new(StatusCode::InvalidArgument, message).caused_by(error)
 }

@@ -1,4 +1,7 @@
-//! An agent of a server, as whoever talks to it sees it.
+//! An agent of a server: the [`AgentTransport`] over HTTP.
+//!
+//! A turn is a streamed call of the agent's action; snapshots and aborts are unary calls of its
+//! companion actions. The conversation itself is kept by [`Chat`].
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_core::Stream;
-use oxikit_core::chat::{AgentDoor, AgentEvent, Chat, Invocation};
+use oxikit_core::chat::{AgentEvent, AgentTransport, Chat, Invocation};
 use oxikit_core::{Result, StatusCode};
 use oxikit_wire::{
     AgentAbortRequest, AgentAbortResponse, AgentInit, AgentInput, AgentOutput, AgentStreamChunk,
@@ -17,8 +20,11 @@ use oxikit_wire::{
 
 use crate::{Client, RemoteAction, RemoteStream};
 
-/// An agent of a server, written with oxikit or any Genkit. Clones share their
+/// An agent of a server that is written with oxikit or with any Genkit. Clones share their
 /// connections.
+///
+/// The same [`Chat`] works with agents of this process, see
+/// [`LocalAgent`](oxikit_core::chat::LocalAgent).
 ///
 /// ```no_run
 /// use oxikit_client::RemoteAgent;
@@ -39,14 +45,19 @@ pub struct RemoteAgent {
     headers: Option<HeaderSource>,
 }
 
-/// Makes the headers of a request.
+/// Makes the headers of a request, each time anew.
 type HeaderSource =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Headers>> + Send>> + Send + Sync>;
 type Headers = Vec<(String, String)>;
 
 impl RemoteAgent {
-    /// The agent at this address, by a [`Client`] of its own. Its snapshots are
-    /// read at `<url>/getSnapshot`, its detached work is stopped at `<url>/abort`.
+    /// The agent at this address, with a [`Client`] of its own. Its snapshots are
+    /// read at `<url>/getSnapshot`, its detached work is stopped at `<url>/abort`. Nothing is
+    /// sent yet.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the URL is not an HTTP address; else as [`Client::new`].
     pub fn new(url: &str) -> Result<Self> {
         Client::new()?.agent(url)
     }
@@ -57,25 +68,34 @@ impl RemoteAgent {
     }
 
     /// Reads snapshots at this address instead.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the URL is not an HTTP address.
     pub fn with_snapshot_url(mut self, url: &str) -> Result<Self> {
         self.snapshot = self.snapshot.elsewhere(url)?;
         Ok(self)
     }
 
     /// Stops detached work at this address instead.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the URL is not an HTTP address.
     pub fn with_abort_url(mut self, url: &str) -> Result<Self> {
         self.abort = self.abort.elsewhere(url)?;
         Ok(self)
     }
 
-    /// Sends this header with every request; its value is shown nowhere. If it is
-    /// not legal, every request fails.
+    /// Sends this header with every request. Its value never appears in errors or debug output.
+    /// With an invalid header every request fails.
     #[must_use]
     pub fn with_header(self, name: &str, value: &str) -> Self {
         self.map(|action| action.with_header(name, value))
     }
 
-    /// Asks for more headers before every request, such as a token that expires.
+    /// Calls `source` for further headers before every request, for example for a token that
+    /// expires. If it fails, the request fails with its error.
     #[must_use]
     pub fn with_headers_from<F, Fut, Pairs, Name, Text>(mut self, source: F) -> Self
     where
@@ -95,28 +115,48 @@ impl RemoteAgent {
         self
     }
 
-    /// The longest time that a turn, or another request, may take.
+    /// Maximum time of a turn or another request, in place of the
+    /// [client's](crate::ClientBuilder::timeout).
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         self.map(|action| action.with_timeout(timeout))
     }
 
-    /// Begins a conversation.
+    /// Begins a new conversation. Nothing is sent before the first turn.
+    ///
+    /// ```no_run
+    /// # async fn example(guide: oxikit_client::RemoteAgent) -> oxikit_client::Result<()> {
+    /// let mut chat = guide.chat();
+    /// let mut turn = chat.send_stream("Where is the library?").await?;
+    /// while let Some(chunk) = turn.next().await {
+    ///     print!("{}", chunk?.to_text());
+    /// }
+    /// let reply = turn.finish().await?;
+    /// # Ok(()) }
+    /// ```
     pub fn chat(&self) -> Chat {
-        Chat::new(self.door())
+        Chat::new(self.transport())
     }
 
-    /// Goes on with a session, its messages and state read first.
+    /// Reads a session that the agent keeps, and continues it; see [`Chat::load_session`].
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such session; else as [`RemoteAction::run`].
     pub async fn load_session(&self, session_id: impl Into<String>) -> Result<Chat> {
-        Chat::load_session(self.door(), session_id).await
+        Chat::load_session(self.transport(), session_id).await
     }
 
-    /// Goes on from a snapshot, its messages and state read first.
+    /// Reads a snapshot, and continues from it; see [`Chat::load_snapshot`].
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such snapshot; else as [`RemoteAction::run`].
     pub async fn load_snapshot(&self, snapshot_id: impl Into<String>) -> Result<Chat> {
-        Chat::load_snapshot(self.door(), snapshot_id).await
+        Chat::load_snapshot(self.transport(), snapshot_id).await
     }
 
-    fn door(&self) -> Arc<dyn AgentDoor> {
+    fn transport(&self) -> Arc<dyn AgentTransport> {
         Arc::new(self.clone())
     }
 
@@ -142,7 +182,7 @@ impl RemoteAgent {
 }
 
 #[async_trait]
-impl AgentDoor for RemoteAgent {
+impl AgentTransport for RemoteAgent {
     async fn invoke(&self, init: AgentInit, input: AgentInput) -> Result<Invocation> {
         let agent = self.ready(&self.agent).await?.with_init(init);
         Ok(Box::pin(Turn(agent.stream(&input).await?)))
@@ -156,7 +196,7 @@ impl AgentDoor for RemoteAgent {
         let request = AgentAbortRequest { snapshot_id: snapshot_id.to_owned() };
         match self.ready(&self.abort).await?.run::<AgentAbortResponse>(&request).await {
             Ok(answer) => Ok(answer.status),
-            // So says Go; others answer without a status.
+            // Go servers answer this for an unknown snapshot; others answer without a status.
             Err(status) if status.code() == StatusCode::NotFound => Ok(None),
             Err(status) => Err(status),
         }
@@ -171,8 +211,13 @@ impl Stream for Turn {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(match ready!(Pin::new(&mut self.0).poll_next(cx)) {
-            Some(chunk) => Some(Ok(AgentEvent::Chunk(chunk))),
-            None => self.0.take_output().map(|output| output.map(AgentEvent::Done)),
+            Some(Ok(chunk)) => Some(Ok(AgentEvent::Chunk(chunk))),
+            Some(Err(status)) if self.0.has_ended() => Some(Err(status)),
+            Some(Err(status)) => Some(Ok(AgentEvent::Unreadable(status))),
+            // If the turn failed, its error was the item before, and the stream ends here.
+            None => {
+                self.0.take_output().and_then(Result::ok).map(|output| Ok(AgentEvent::Done(output)))
+            }
         })
     }
 }

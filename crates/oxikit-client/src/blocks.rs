@@ -1,38 +1,39 @@
-//! The blocks of a streaming answer, found in whatever pieces it arrives.
+//! Splits a streaming answer into blocks, independent of the pieces in which it arrives.
 //!
 //! A block is a few lines and an empty one. Official servers write one line of
-//! `data: {…}` or `error: {…}`; what proxies and other servers make of that is
-//! read as well: CRLF, comments, fields of server-sent events, JSON over several
-//! lines, bare JSON, and Next's `END`.
+//! `data: {…}` or `error: {…}`. The variants of proxies and other servers are
+//! accepted as well: CRLF, comments, fields of server-sent events, JSON over several
+//! lines, bare JSON, and the `END` of Next.js.
 //!
-//! Lines are cut as bytes, so a character that arrives in two pieces is whole
-//! again before anybody looks at it. Every byte is looked at once and copied at
-//! most twice.
+//! Lines are split as bytes, so a character that arrives in two pieces is complete before it is
+//! decoded. Every byte is examined once and copied at most twice.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// One block: JSON text, as far as this module knows.
+/// One block. Its text should be JSON; this module does not check it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) kind: BlockKind,
     pub(crate) text: Bytes,
+    /// The `id` field. Only streams of A2A have a use for it.
+    pub(crate) id: Option<String>,
 }
 
-/// By which word it was announced.
+/// The field that announced a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     Data,
     Error,
 }
 
-/// Why the stream cannot be read any further.
+/// The reason why the stream cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockError {
     /// A block is larger than allowed.
     TooLarge,
-    /// Something that is no block.
+    /// The input is not a block.
     Garbage,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct Blocks {
     open: Open,
     ready: VecDeque<Result<Block, BlockError>>,
     is_first_line: bool,
-    /// Set by the first error: nothing is read behind it.
+    /// Set by the first error: nothing is read after it.
     is_broken: bool,
 }
 
@@ -56,6 +57,7 @@ struct Open {
     has_text: bool,
     is_error: bool,
     has_garbage: bool,
+    id: Option<String>,
 }
 
 impl Blocks {
@@ -93,19 +95,24 @@ impl Blocks {
         }
     }
 
-    /// The next block that is whole.
+    /// The next complete block.
     pub(crate) fn next(&mut self) -> Option<Result<Block, BlockError>> {
         self.ready.pop_front()
     }
 
-    /// Takes the end of the stream. A last block whose empty line is missing
-    /// counts if its JSON is whole; else the stream was cut there.
+    /// Whether no complete block is waiting.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// Handles the end of the stream. A last block without its empty line
+    /// counts if its JSON is complete; else the stream was cut there.
     pub(crate) fn finish(&mut self) {
         if self.is_broken {
             return;
         }
         let line = std::mem::take(&mut self.line);
-        // Half a line may be the beginning of anything, so it is never garbage.
+        // An incomplete line may be the beginning of any valid one, so it is never garbage.
         let has_garbage = self.open.has_garbage;
         let line = self.content(&line);
         if !line.is_empty() {
@@ -148,7 +155,7 @@ impl Blocks {
         }
     }
 
-    /// The line without what only frames it.
+    /// The line without `\r` at its end and without a byte order mark at the start of the stream.
     fn content<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match std::mem::take(&mut self.is_first_line) {
@@ -167,10 +174,12 @@ impl Open {
             self.add_text(text);
         } else if let Some(name) = line.strip_prefix(b"event:") {
             self.is_error |= name.trim_ascii() == b"error";
+        } else if let Some(id) = line.strip_prefix(b"id:") {
+            self.id = Some(String::from_utf8_lossy(id.trim_ascii()).into_owned());
         } else if is_ignored(line) {
-            // Comments keep a connection busy, the rest means nothing here.
+            // Comments keep a connection alive; the other fields mean nothing here.
         } else if self.has_text || line.trim_ascii_start().starts_with(b"{") {
-            // JSON that goes on, or that stands without a word before it.
+            // JSON that continues, or that has no field name before it.
             self.add_text(line);
         } else {
             self.has_garbage = true;
@@ -187,16 +196,16 @@ impl Open {
 
     fn into_block(self) -> Block {
         let kind = if self.is_error { BlockKind::Error } else { BlockKind::Data };
-        Block { kind, text: as_utf8(self.text) }
+        Block { kind, text: as_utf8(self.text), id: self.id }
     }
 }
 
 fn is_ignored(line: &[u8]) -> bool {
-    let fields: [&[u8]; 3] = [b":", b"id:", b"retry:"];
+    let fields: [&[u8]; 2] = [b":", b"retry:"];
     fields.iter().any(|field| line.starts_with(field)) || matches!(line.trim_ascii(), b"" | b"END")
 }
 
-/// What is no UTF-8 becomes U+FFFD, as official clients read it.
+/// Invalid UTF-8 becomes U+FFFD, as in official clients.
 fn as_utf8(text: Vec<u8>) -> Bytes {
     match String::from_utf8(text) {
         Ok(text) => text.into(),

@@ -1,34 +1,26 @@
-//! What a block or an answer says.
+//! Reads events from blocks and answers.
+//!
+//! A block is an object with one of `message` (a chunk), `result` (the output) and `error`. Servers
+//! differ in the details, and each rule here is taken from what an official server sends.
 
 use bytes::Bytes;
 use oxikit_core::{Event, Payload, Status};
-use serde::{Deserialize, Deserializer};
+use oxikit_wire::action_http::ActionReply;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::blocks::{Block, BlockKind};
 use crate::failure::reported;
 
-/// The members that mean something; absent is not the same as `null`.
-#[derive(Deserialize)]
-struct Members<'a> {
-    #[serde(default, borrow, deserialize_with = "present")]
-    message: Option<&'a RawValue>,
-    #[serde(default, borrow, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "present")]
-    error: Option<Value>,
-}
-
-/// What a block says; `None` if it makes no sense.
+/// The event of a block; `None` if the block is not valid.
 pub(crate) fn event_of(block: &Block) -> Option<Event> {
     let text = &block.text;
     let is_error = block.kind == BlockKind::Error;
     let Some(members) = members_of(text) else {
-        // Not even an object; announced as an error it is one all the same.
+        // The text is not an object. If the block was announced as an error, it still is one.
         return is_error.then(|| Event::Failed(reported(&any_value(text))));
     };
-    // The order in which official clients look.
+    // The members are examined in the order of the official clients.
     if let Some(message) = members.message.filter(|_| !is_error) {
         return Some(Event::Chunk(Payload::from_raw(text, message)));
     }
@@ -39,14 +31,14 @@ pub(crate) fn event_of(block: &Block) -> Option<Event> {
         return Some(Event::Failed(reported(&error)));
     }
     if is_error {
-        // Next leaves the wrapper out.
+        // The Next.js server sends the error without the member `error` around it.
         return Some(Event::Failed(reported(&any_value(text))));
     }
     // JavaScript servers write an output that is undefined like this.
     is_empty_object(text).then(|| Event::Done(Payload::null()))
 }
 
-/// What a good unary answer says; `None` if it makes no sense.
+/// The output of a unary answer with a successful HTTP status; `None` if the answer is not valid.
 pub(crate) fn output_of(body: &Bytes) -> Option<Result<Payload, Status>> {
     let members = members_of(body)?;
     Some(match (members.error, members.result) {
@@ -57,8 +49,19 @@ pub(crate) fn output_of(body: &Bytes) -> Option<Result<Payload, Status>> {
     })
 }
 
-fn members_of(text: &[u8]) -> Option<Members<'_>> {
-    // serde takes a list for a struct as well.
+/// Parses an output or a chunk (`what`) to the type that the caller expects.
+pub(crate) fn fitting<T: DeserializeOwned + 'static>(
+    what: &str,
+    payload: Payload,
+) -> Result<T, Status> {
+    payload.parse().map_err(|error: Status| {
+        let message = format!("the {what} is not of the expected type: {}", error.message());
+        Status::internal(message).caused_by(error)
+    })
+}
+
+fn members_of(text: &[u8]) -> Option<ActionReply<'_>> {
+    // serde would also accept a list for a struct.
     if !text.trim_ascii_start().starts_with(b"{") {
         return None;
     }
@@ -72,10 +75,4 @@ fn any_value(text: &[u8]) -> Value {
 
 fn is_empty_object(text: &[u8]) -> bool {
     text.iter().filter(|byte| !byte.is_ascii_whitespace()).eq(b"{}")
-}
-
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
 }

@@ -1,9 +1,14 @@
-//! One request and its answer, within their time and size.
+//! One request and its answer, within their limits of time and size.
+//!
+//! Whether a request may be repeated depends on its kind: [`Exchange::call`] runs an action and is
+//! repeated only if no connection was made; [`Exchange::resume`] only reads.
 
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use oxikit_core::{Status, StatusCode};
+use oxikit_outgoing::OutgoingClient;
+use oxikit_wire::headers;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -11,54 +16,69 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::client::Client;
 use crate::failure::{Fault, Place, answered, garbage};
 
-const STREAM_ID: HeaderName = HeaderName::from_static("x-genkit-stream-id");
-/// How many chunks are known already. Oxikit's own addition: a server that goes
-/// by it answers with the position at which it begins.
-const POSITION: HeaderName = HeaderName::from_static("x-oxikit-stream-position");
+const STREAM_ID: HeaderName = HeaderName::from_static(headers::STREAM_ID);
+/// The number of chunks that the client has already read. This header is oxikit's own addition: a
+/// server that supports it answers with the position at which it begins.
+const POSITION: HeaderName = HeaderName::from_static(headers::STREAM_POSITION);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// So much of an error's body is read, for at most so long.
+/// Maximum bytes of the body of an error answer. The rest is not read.
 const ERROR_LIMIT: usize = 1 << 20;
+/// Maximum time to read the body of an error answer.
 const ERROR_TIME: Duration = Duration::from_secs(10);
-/// So much is read behind the last block, for at most so long.
+/// Maximum bytes that are read after the last block, so that the connection can be reused. A
+/// connection with more is closed.
 const REST_LIMIT: usize = 64 << 10;
+/// Maximum time to read what follows the last block.
 const REST_TIME: Duration = Duration::from_secs(1);
 
-/// All that is needed to send a request, also once more.
+/// Everything that is needed to send a request, and to repeat it.
 pub(crate) struct Exchange {
     pub(crate) client: Client,
+    /// Sends the request if others have chosen the URL.
+    pub(crate) outgoing: Option<OutgoingClient>,
     pub(crate) url: Url,
     /// The headers of the client and of the action.
     pub(crate) headers: HeaderMap,
     pub(crate) deadline: Option<Instant>,
 }
 
-/// What is asked for.
+/// The kind of a request.
 #[derive(Clone)]
 pub(crate) enum Ask<'a> {
     Output(Bytes),
     Stream(Bytes),
-    /// A durable stream, after so many chunks.
+    /// A durable stream: its id and the number of chunks that were already read.
     Resume(&'a str, u64),
 }
 
 impl Exchange {
-    /// Sends what runs an action. It is sent again only if nobody got it.
+    /// Sends a request that runs an action. It is repeated only if no connection was made: the
+    /// action may have run otherwise.
     pub(crate) async fn call(&self, ask: Ask<'_>) -> Result<Answer, Fault> {
         let mut tries = 0;
         loop {
             match self.send(&ask).await {
-                Err(Fault::Unreached(_)) if tries < self.client.settings.retries => {}
-                other => return other,
+                Ok(answer) => return Ok(answer),
+                Err(fault) => self.try_again(fault, &mut tries).await?,
             }
-            tries += 1;
-            self.pause(tries).await?;
         }
     }
 
-    /// Asks for a durable stream once; what only reads may be repeated by the
-    /// caller. Answers how many of the chunks that come are known already.
+    /// Waits before the next try of a request that never reached the server. Any other fault is
+    /// returned, and so is the last one within the client's limit of retries.
+    pub(crate) async fn try_again(&self, fault: Fault, tries: &mut u32) -> Result<(), Fault> {
+        match fault {
+            Fault::Unreached(_) if *tries < self.client.settings.retries => {}
+            fault => return Err(fault),
+        }
+        *tries += 1;
+        self.pause(*tries).await
+    }
+
+    /// Asks for a durable stream once; reading has no effects, so the caller may repeat it.
+    /// Returns how many of the next chunks were already read.
     pub(crate) async fn resume(&self, id: &str, position: u64) -> Result<(Answer, u64), Fault> {
         let answer = self.send(&Ask::Resume(id, position)).await?;
         if position == 0 {
@@ -70,8 +90,8 @@ impl Exchange {
                 StatusCode::DataLoss,
                 format!("{} left out a part of the stream", Place(&self.url)),
             ))),
-            // Nobody can tell whether this server went by the position. Without
-            // one, all of them begin at the start.
+            // A server that does not know the position header may have ignored it, so the start
+            // of this answer is unknown. Without the header, every server begins at the start.
             None => Ok((self.send(&Ask::Resume(id, 0)).await?, position)),
         }
     }
@@ -89,11 +109,8 @@ impl Exchange {
     }
 
     async fn send(&self, ask: &Ask<'_>) -> Result<Answer, Fault> {
-        let request = self.request(ask)?;
-        let sent = self.in_time(self.client.http.execute(request)).await?;
-        let response = sent.map_err(|error| Fault::of_transport(&self.url, error))?;
-        let http = response.status();
-        let mut answer = Answer { response };
+        let answer = self.execute(self.request(ask)?).await?;
+        let http = answer.response.status();
         let is_stream = !matches!(ask, Ask::Output(_));
         if is_stream && http.as_u16() == 204 {
             return Err(Fault::Lasting(Status::new(StatusCode::NotFound, "Stream not found")));
@@ -101,11 +118,31 @@ impl Exchange {
         if http.is_success() {
             return Ok(answer);
         }
-        let body = answer.read_error().await;
-        let status = answered(http.as_u16(), answer.response.headers(), &body, &self.url);
-        // What proxies say while their server is away.
+        let status = self.refused(answer).await.0;
+        // Proxies answer this while their server is not reachable.
         let is_passing = matches!(http.as_u16(), 502..=504);
         Err(if is_passing { Fault::Broken(status) } else { Fault::Lasting(status) })
+    }
+
+    /// Sends a request once. The answer may have any HTTP status.
+    pub(crate) async fn execute(&self, request: reqwest::Request) -> Result<Answer, Fault> {
+        let response = match &self.outgoing {
+            None => {
+                let sent = self.in_time(self.client.http.execute(request)).await?;
+                sent.map_err(|error| Fault::of_transport(&self.url, error))?
+            }
+            Some(outgoing) => {
+                let sent = self.in_time(outgoing.open(request)).await?;
+                sent.map_err(|error| Fault::of_outgoing(&self.url, error))?
+            }
+        };
+        Ok(Answer { response })
+    }
+
+    /// The error of an answer that is not successful, and the body that it was read from.
+    pub(crate) async fn refused(&self, mut answer: Answer) -> (Status, Vec<u8>) {
+        let body = answer.read_error().await;
+        (answered(answer.http(), answer.response.headers(), &body, &self.url), body)
     }
 
     fn request(&self, ask: &Ask<'_>) -> Result<reqwest::Request, Fault> {
@@ -119,7 +156,7 @@ impl Exchange {
         headers.insert(ACCEPT, accept);
         if let Ask::Resume(id, position) = ask {
             let id = HeaderValue::from_str(id).map_err(|_| {
-                let message = "the stream id is not legal as a header";
+                let message = "the stream id has characters that a header cannot have";
                 Fault::Lasting(Status::new(StatusCode::InvalidArgument, message))
             })?;
             headers.insert(STREAM_ID, id);
@@ -143,11 +180,20 @@ impl Exchange {
     }
 
     /// All of an answer, within the limit.
-    pub(crate) async fn read_whole(&self, mut answer: Answer) -> Result<Bytes, Status> {
+    pub(crate) async fn read_whole(&self, answer: Answer) -> Result<Bytes, Status> {
+        self.read_within(answer, self.client.settings.answer_limit).await
+    }
+
+    /// All of an answer of at most this number of bytes.
+    pub(crate) async fn read_within(
+        &self,
+        mut answer: Answer,
+        limit: usize,
+    ) -> Result<Bytes, Status> {
         let mut body = BytesMut::new();
         while let Some(piece) = self.read(&mut answer).await.map_err(Fault::into_status)? {
-            if body.len() + piece.len() > self.client.settings.answer_limit {
-                return Err(self.too_large("an answer", self.client.settings.answer_limit));
+            if body.len() + piece.len() > limit {
+                return Err(self.too_large("an answer", limit));
             }
             body.extend_from_slice(&piece);
         }
@@ -164,7 +210,7 @@ impl Exchange {
     }
 
     /// Waits no longer than the idle timeout, nor beyond the end of the call.
-    async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Fault> {
+    pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Fault> {
         let idle = self.client.settings.idle_timeout;
         let work = timeout(idle, work);
         let done = match self.deadline {
@@ -189,6 +235,20 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    pub(crate) fn http(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The body with its trailers.
+    #[cfg(feature = "a2a-grpc")]
+    pub(crate) fn into_body(self) -> reqwest::Body {
+        self.response.into()
+    }
+
     /// The id of a durable stream.
     pub(crate) fn stream_id(&self) -> Option<String> {
         let id = self.response.headers().get(STREAM_ID)?.to_str().ok()?;
@@ -199,7 +259,8 @@ impl Answer {
         self.response.headers().get(POSITION)?.to_str().ok()?.parse().ok()
     }
 
-    /// What there is of an error's body: the HTTP status says enough without it.
+    /// The part of an error's body that can be read within the limits. Failures are ignored,
+    /// because the HTTP status alone is enough for an error.
     async fn read_error(&mut self) -> Vec<u8> {
         let mut body = Vec::new();
         let reading = async {
@@ -214,8 +275,8 @@ impl Answer {
         body
     }
 
-    /// Reads what little comes behind the last block, so that the connection can
-    /// be used again. Nobody waits for that.
+    /// Reads the few bytes after the last block in a task of its own, so that the connection can
+    /// be used again. The caller does not wait for it.
     pub(crate) fn release(mut self) {
         tokio::spawn(timeout(REST_TIME, async move {
             let mut rest = 0;

@@ -1,15 +1,18 @@
-//! What went wrong, as a [`Status`].
+//! Errors of the transport and of servers, as a [`Status`].
+//!
+//! Servers report errors in several forms: in a block of a stream, as a JSON body with an HTTP
+//! status, or as plain text. All of them keep their code, message and details here.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use oxikit_core::{Status, StatusCode};
+use oxikit_core::{Causes, Status, StatusCode};
+use oxikit_outgoing::OutgoingError;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-/// Plain text of a server is cut after so many characters.
+/// Maximum characters of a server's plain text in a message. The rest is cut.
 const TEXT_LIMIT: usize = 1000;
 
 /// A failure, and whether the same request may be sent again.
@@ -17,8 +20,8 @@ const TEXT_LIMIT: usize = 1000;
 pub(crate) enum Fault {
     /// The request never reached the server: anything may be sent again.
     Unreached(Status),
-    /// The connection broke, or somebody in between gave up: what only reads may
-    /// be sent again.
+    /// The connection broke, or a proxy could not reach its server. Requests that only read may
+    /// be sent again; others may have had an effect.
     Broken(Status),
     /// Another try would end the same way.
     Lasting(Status),
@@ -31,10 +34,26 @@ impl Fault {
         }
     }
 
-    /// What kept an answer, or the rest of one, from arriving.
+    /// The fault behind an error of the client for foreign URLs.
+    pub(crate) fn of_outgoing(url: &Url, error: OutgoingError) -> Self {
+        let refused = |error: OutgoingError| {
+            let message = format!("{} may not be called: {error}", Place(url));
+            Self::Lasting(Status::new(StatusCode::FailedPrecondition, message).caused_by(error))
+        };
+        match error {
+            OutgoingError::NoResponse { host, source } => match source.downcast() {
+                Ok(error) => Self::of_transport(url, *error),
+                Err(source) => refused(OutgoingError::NoResponse { host, source }),
+            },
+            error => refused(error),
+        }
+    }
+
+    /// The fault behind an error of the HTTP client, which kept an answer, or the rest of one,
+    /// from arriving.
     pub(crate) fn of_transport(url: &Url, error: reqwest::Error) -> Self {
         let error = error.without_url();
-        let (place, chain) = (Place(url), Chain(&error));
+        let (place, chain) = (Place(url), Causes(&error));
         if error.is_connect() {
             let code = match error.is_timeout() {
                 true => StatusCode::DeadlineExceeded,
@@ -49,7 +68,7 @@ impl Fault {
             let message = format!("the request to {place} cannot be sent{chain}");
             Self::Lasting(Status::new(StatusCode::InvalidArgument, message).caused_by(error))
         } else if error.is_redirect() {
-            let message = format!("{place} redirects without end");
+            let message = format!("{place} redirects too often");
             Self::Lasting(Status::new(StatusCode::FailedPrecondition, message).caused_by(error))
         } else {
             let message = format!("the connection to {place} broke{chain}");
@@ -58,13 +77,14 @@ impl Fault {
     }
 }
 
-/// What a server reported in a block or in a good answer.
+/// The error that a server reported in a block, or in an answer with a successful HTTP status.
 pub(crate) fn reported(error: &Value) -> Status {
     named(error, StatusCode::Unknown)
         .unwrap_or_else(|| remote(StatusCode::Unknown, "the server reported an error"))
 }
 
-/// What a server reported by an HTTP status.
+/// The error that a server reported by an HTTP status. The body decides if it is readable; else
+/// the HTTP status does.
 pub(crate) fn answered(http: u16, headers: &HeaderMap, body: &[u8], url: &Url) -> Status {
     let status = match serde_json::from_slice::<Value>(body) {
         Ok(body) => body
@@ -83,15 +103,14 @@ pub(crate) fn answered(http: u16, headers: &HeaderMap, body: &[u8], url: &Url) -
     }
 }
 
-/// What cannot be understood.
+/// The error for an answer that is not part of the protocol. `what` says what was sent instead.
 pub(crate) fn garbage(url: &Url, what: &str) -> Status {
     Status::internal(format!("{} sent {what}", Place(url)))
 }
 
-/// A remote failure is internal to this process: its message was written for us,
-/// the caller of that server, and nobody knows whether our own callers may read
-/// it. Code, message and details are all kept, so whoever wants to pass them on
-/// makes a public status of them.
+/// A remote failure is internal to this process: its message was written for this client,
+/// and the callers of this process may be others. Code, message and details are all kept, so code
+/// that wants to pass them on makes a public status of them.
 fn remote(code: StatusCode, message: &str) -> Status {
     Status::new(code, message)
 }
@@ -115,8 +134,8 @@ fn named(error: &Value, default: StatusCode) -> Option<Status> {
     })
 }
 
-/// An error as Go writes it: text, sometimes with the code before it. A page is
-/// no message.
+/// An error as Go servers write it: text, sometimes with the code before it. An HTML page is not
+/// a message.
 fn plain(http: u16, text: &str) -> Option<Status> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('<') {
@@ -133,12 +152,14 @@ fn plain(http: u16, text: &str) -> Option<Status> {
     Some(remote(code, message))
 }
 
-/// The code of an error: `OK` is none. Express apps write `INVALID ARGUMENT`.
+/// The code with this name; `None` for `OK`, which is not an error. Express servers write
+/// `INVALID ARGUMENT` with a space.
 fn code_named(name: &str) -> Option<StatusCode> {
     let code = name.replace(' ', "_").parse().ok()?;
     (code != StatusCode::Ok).then_some(code)
 }
 
+/// The code for an HTTP status whose body names none.
 fn http_code(http: u16) -> StatusCode {
     match http {
         401 | 407 => StatusCode::Unauthenticated,
@@ -159,25 +180,11 @@ fn http_code(http: u16) -> StatusCode {
     }
 }
 
-/// A URL without what may be secret in it: user, password, query, fragment.
+/// Prints a URL without the parts that may be secret: user, password, query, fragment.
 pub(crate) struct Place<'a>(pub(crate) &'a Url);
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.0.origin().ascii_serialization(), self.0.path())
-    }
-}
-
-/// The causes below an error, which reqwest leaves out of its own text.
-struct Chain<'a>(&'a reqwest::Error);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
     }
 }

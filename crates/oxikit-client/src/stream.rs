@@ -1,4 +1,7 @@
 //! A running action of a server: its chunks, then its output.
+//!
+//! [`RemoteStream`] is the typed side for callers. [`Reader`] below it reads blocks and, for
+//! durable streams, survives broken connections.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,49 +12,42 @@ use futures_core::Stream;
 use oxikit_core::{Event, Result, Status, StatusCode};
 use serde::de::DeserializeOwned;
 
-use crate::action::fitting;
 use crate::blocks::{BlockError, Blocks};
-use crate::event::event_of;
+use crate::event::{event_of, fitting};
 use crate::exchange::{Answer, Exchange};
 use crate::failure::{Fault, Place};
+use crate::pull::{Pull, Source};
 
-/// The chunks of a running action, then its output. Dropping it closes the
-/// connection, which cancels the action unless its streams are durable.
+/// A running action: a [`Stream`] of its chunks, then the output of [`finish`](Self::finish).
+/// Dropping it closes the connection, which cancels the action unless its streams are
+/// durable.
 ///
-/// It is also a [`Stream`] of its chunks.
+/// A chunk that is not of the type `Chunk` is an error item, and the stream goes on after it.
+/// The status of an action that fails is the last item; `finish` returns it too.
 ///
 /// ```no_run
 /// # async fn example(count: oxikit_client::RemoteAction) -> oxikit_client::Result<()> {
 /// let mut stream = count.stream::<u32, String>(&3).await?;
 /// while let Some(number) = stream.next().await {
-///     println!("{number}");
+///     println!("{}", number?);
 /// }
-/// println!("{}", stream.output().await?);
+/// println!("{}", stream.finish().await?);
 /// # Ok(()) }
 /// ```
 #[must_use = "a stream that is dropped is cancelled"]
 pub struct RemoteStream<Chunk, Out> {
-    state: State,
+    events: Pull<Reader>,
     stream_id: Option<String>,
     position: u64,
     output: Option<Result<Out>>,
     types: PhantomData<fn() -> Chunk>,
 }
 
-enum State {
-    Idle(Box<Reader>),
-    Reading(Reading),
-    Over,
-}
-
-/// Has the reader while it waits for the server.
-type Reading = Pin<Box<dyn Future<Output = (Box<Reader>, Event)> + Send>>;
-
 impl<Chunk, Out> RemoteStream<Chunk, Out> {
     pub(crate) fn new(reader: Reader, position: u64) -> Self {
         Self {
             stream_id: reader.stream_id.clone(),
-            state: State::Idle(Box::new(reader)),
+            events: Pull::new(reader),
             position,
             output: None,
             types: PhantomData,
@@ -64,11 +60,16 @@ impl<Chunk, Out> RemoteStream<Chunk, Out> {
         self.stream_id.as_deref()
     }
 
-    /// How many chunks of the stream have been read, for
-    /// [`resume_from`](crate::RemoteAction::resume_from). What was known when it
-    /// was resumed counts as read.
+    /// The number of chunks that have been read, for
+    /// [`resume_from`](crate::RemoteAction::resume_from). Chunks before the position at which
+    /// the stream was resumed count as read.
     pub fn position(&self) -> u64 {
         self.position
+    }
+
+    /// Whether the end of the action has been read.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.output.is_some()
     }
 
     /// The end of the stream, once it was reached.
@@ -77,30 +78,11 @@ impl<Chunk, Out> RemoteStream<Chunk, Out> {
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        let (reader, event) = loop {
-            match std::mem::replace(&mut self.state, State::Over) {
-                State::Idle(mut reader) => match reader.ready_event() {
-                    Some(event) => break (reader, event),
-                    None => self.state = State::Reading(Box::pin(reader.advance())),
-                },
-                State::Reading(mut reading) => match reading.as_mut().poll(cx) {
-                    Poll::Ready(done) => break done,
-                    Poll::Pending => {
-                        self.state = State::Reading(reading);
-                        return Poll::Pending;
-                    }
-                },
-                State::Over => return Poll::Ready(None),
-            }
-        };
-        match &event {
-            Event::Chunk(_) => {
-                self.position += 1;
-                self.state = State::Idle(reader);
-            }
-            Event::Done(_) | Event::Failed(_) => reader.release(),
+        let event = ready!(self.events.poll(cx));
+        if matches!(event, Some(Event::Chunk(_))) {
+            self.position += 1;
         }
-        Poll::Ready(Some(event))
+        Poll::Ready(event)
     }
 }
 
@@ -109,33 +91,34 @@ where
     Chunk: DeserializeOwned + 'static,
     Out: DeserializeOwned + 'static,
 {
-    /// The next chunk; `None` when the action has ended, well or not. Nothing is
-    /// lost when the future is dropped.
-    pub async fn next(&mut self) -> Option<Chunk> {
+    /// The next item of the stream; `None` when the action has ended. Nothing is lost when
+    /// the future is dropped.
+    pub async fn next(&mut self) -> Option<Result<Chunk>> {
         std::future::poll_fn(|cx| self.poll_chunk(cx)).await
     }
 
-    /// The output, passing over the chunks that were not read.
-    pub async fn output(mut self) -> Result<Out> {
+    /// Reads the stream to its end and returns the output. Chunks that were not read are
+    /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// The status that the server reports. `UNAVAILABLE` if the connection breaks and the
+    /// stream cannot be resumed, `INTERNAL` if the output is not of the type `Out`.
+    pub async fn finish(mut self) -> Result<Out> {
         while self.next().await.is_some() {}
         self.output.unwrap_or_else(|| Err(Status::cancelled()))
     }
 
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Chunk>> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk>>> {
         let output = match ready!(self.poll_event(cx)) {
-            Some(Event::Chunk(chunk)) => match fitting("chunk", chunk) {
-                Ok(chunk) => return Poll::Ready(Some(chunk)),
-                Err(status) => {
-                    self.state = State::Over;
-                    Err(status)
-                }
-            },
+            Some(Event::Chunk(chunk)) => return Poll::Ready(Some(fitting("chunk", chunk))),
             Some(Event::Done(output)) => fitting("output", output),
             Some(Event::Failed(status)) => Err(status),
             None => return Poll::Ready(None),
         };
+        let failure = output.as_ref().err().cloned();
         self.output = Some(output);
-        Poll::Ready(None)
+        Poll::Ready(failure.map(Err))
     }
 }
 
@@ -144,9 +127,9 @@ where
     Chunk: DeserializeOwned + 'static,
     Out: DeserializeOwned + Unpin + 'static,
 {
-    type Item = Chunk;
+    type Item = Result<Chunk>;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Chunk>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().poll_chunk(cx)
     }
 }
@@ -154,30 +137,34 @@ where
 impl<Chunk, Out> fmt::Debug for RemoteStream<Chunk, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RemoteStream")
-            // Whoever knows the id may read the stream, so it is not shown.
+            // The id is not shown: it is enough to read the stream.
             .field("is_durable", &self.stream_id.is_some())
             .field("position", &self.position)
             .finish_non_exhaustive()
     }
 }
 
-/// Reads a stream, over as many connections as it takes.
+/// Reads a stream, over as many connections as necessary.
+///
+/// After a broken connection, a durable stream is resumed at `position`. A server that cannot start
+/// there sends earlier chunks again; `known` counts those and the reader skips them. So every chunk is
+/// returned exactly once.
 pub(crate) struct Reader {
     exchange: Exchange,
     stream_id: Option<String>,
-    /// The chunks that were given out.
+    /// Number of chunks that were returned to the caller.
     position: u64,
-    /// So many of the next chunks were given out before.
+    /// Number of the next chunks to skip, because they were returned before.
     known: u64,
     answer: Option<Answer>,
     blocks: Blocks,
-    /// Tries in a row that brought nothing new.
+    /// Number of connections in a row without a new chunk.
     tries: u32,
 }
 
 impl Reader {
-    /// Goes on after `position`; `answer` is an open connection and how many of
-    /// its chunks are known.
+    /// A reader of the chunks after `position`. `answer` is an open connection, and the number of
+    /// its chunks to skip.
     pub(crate) fn new(
         exchange: Exchange,
         stream_id: Option<String>,
@@ -196,14 +183,15 @@ impl Reader {
         self.open(tries, None).await
     }
 
-    /// What has arrived already.
-    fn ready_event(&mut self) -> Option<Event> {
+    /// The next event of the blocks that have arrived already.
+    fn next_ready(&mut self) -> Option<Event> {
         loop {
             let event = match self.blocks.next()? {
-                Ok(block) => event_of(&block)
-                    .ok_or_else(|| self.exchange.garbage("a block that makes no sense")),
+                Ok(block) => event_of(&block).ok_or_else(|| {
+                    self.exchange.garbage("a block that is not part of the protocol")
+                }),
                 Err(BlockError::Garbage) => {
-                    Err(self.exchange.garbage("something that is no stream of blocks"))
+                    Err(self.exchange.garbage("something that is not a stream of blocks"))
                 }
                 Err(BlockError::TooLarge) => {
                     let limit = self.exchange.client.settings.block_limit;
@@ -211,7 +199,8 @@ impl Reader {
                 }
             };
             match event.unwrap_or_else(|status| {
-                // What follows cannot be trusted.
+                // After an invalid block the rest of the stream cannot be trusted, so the
+                // connection is closed.
                 self.answer = None;
                 Event::Failed(status)
             }) {
@@ -226,10 +215,10 @@ impl Reader {
         }
     }
 
-    /// Waits for what comes next.
-    async fn advance(mut self: Box<Self>) -> (Box<Self>, Event) {
+    /// Waits for the next event, and reconnects a durable stream if necessary.
+    async fn wait(mut self: Box<Self>) -> (Box<Self>, Event) {
         loop {
-            if let Some(event) = self.ready_event() {
+            if let Some(event) = self.next_ready() {
                 return (self, event);
             }
             let went_on = match self.read().await {
@@ -265,7 +254,7 @@ impl Reader {
         Status::new(StatusCode::Unavailable, message)
     }
 
-    /// Goes on with a durable stream; any other is lost.
+    /// Opens a durable stream again. The end of any other stream is the error `broken`.
     async fn reconnect(&mut self, broken: Status) -> Result<()> {
         if self.stream_id.is_none() {
             return Err(broken);
@@ -273,8 +262,8 @@ impl Reader {
         self.open(self.exchange.client.settings.reconnects, Some(broken)).await
     }
 
-    /// Asks for the stream until it comes, at most so many times in a row after
-    /// the first. `broken` is why it must be asked for again.
+    /// Requests the stream until it opens, with at most `tries` repetitions in a row. `broken` is
+    /// the error that made a new request necessary.
     async fn open(&mut self, tries: u32, broken: Option<Status>) -> Result<()> {
         let stream_id = self.stream_id.clone().unwrap_or_default();
         let mut failure = broken.clone();
@@ -294,8 +283,8 @@ impl Reader {
                     return Ok(());
                 }
                 Err(Fault::Lasting(status)) => {
-                    // A server that has forgotten the stream leaves the reader
-                    // with the break, not with an id it never asked for.
+                    // If the server has removed the stream meanwhile, the caller gets the error of
+                    // the broken connection: it has not asked for a stream by its id.
                     let is_forgotten = status.code() == StatusCode::NotFound;
                     return Err(broken.filter(|_| is_forgotten).unwrap_or(status));
                 }
@@ -303,8 +292,23 @@ impl Reader {
             }
         }
     }
+}
 
-    /// Is done with the stream.
+impl Source for Reader {
+    type Item = Event;
+
+    fn ready_item(&mut self) -> Option<Event> {
+        self.next_ready()
+    }
+
+    fn advance(self: Box<Self>) -> impl Future<Output = (Box<Self>, Event)> + Send {
+        self.wait()
+    }
+
+    fn is_last(event: &Event) -> bool {
+        !matches!(event, Event::Chunk(_))
+    }
+
     fn release(self) {
         if let Some(answer) = self.answer {
             answer.release();

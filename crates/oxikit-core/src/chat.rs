@@ -1,7 +1,8 @@
-//! A conversation with an agent, from the side that talks to it.
+//! A conversation with an agent, from the side of its client.
 //!
 //! [`Chat`] is the same for agents of this process ([`LocalAgent`]) and of other
-//! servers; an [`AgentDoor`] is the way to either.
+//! servers; an [`AgentTransport`] carries the turns to either. Agents themselves, and the stores
+//! of their sessions, are not part of this module.
 //!
 //! ```
 //! # use oxikit_core::{Action, ActionKind, Context, Emitter, Inputs, Registry, Result};
@@ -26,10 +27,10 @@
 //! ```
 
 mod detached;
-mod door;
 mod local;
 mod memory;
 mod reply;
+mod transport;
 mod turn;
 
 use std::sync::Arc;
@@ -44,103 +45,147 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 pub use detached::DetachedTurn;
-pub use door::{AgentDoor, AgentEvent, Invocation};
 pub use local::LocalAgent;
 pub use reply::{ChatReply, ToolInterrupt};
+pub use transport::{AgentEvent, AgentTransport, Invocation};
 pub use turn::ChatTurn;
 
 use crate::{Result, Status, StatusCode};
 use detached::by_snapshot;
 use memory::{Gathered, Memory};
 
-/// So long may an agent take to notice that we have left a turn.
+/// Maximum time that a new turn is retried while the agent is busy. After a turn was dropped,
+/// the agent needs a moment to notice; beyond this time its refusal is returned.
 const LONGEST_BUSY: Duration = Duration::from_secs(5);
+/// Pause before the first retry of a busy agent. It doubles with every retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// So many snapshots are looked at for one to go on from.
+/// Maximum number of ancestors that are read to find a snapshot to continue from.
 const MAX_ANCESTORS: usize = 100;
 
 /// A conversation with an agent.
 ///
-/// Whether the agent keeps the session or has it sent along with every turn makes
-/// no difference here. A turn that fails is an error and changes nothing: the next
-/// one goes on from the last that went well. So it is with a turn that was dropped
-/// before its end, and with detached work that was stopped or failed.
+/// It works the same with agents that keep the session in a store and with agents that receive
+/// the whole state with every turn. A turn that fails is an error and changes nothing: the next
+/// one continues from the last successful turn. The same holds for a turn that was dropped
+/// before its end, and for detached work that was stopped or failed.
+///
+/// A clone continues independently from the same point, which is how a conversation is branched.
+///
+/// ```
+/// use oxikit_core::chat::{Chat, LocalAgent};
+/// # use oxikit_core::{Registry, Result};
+///
+/// # async fn example(app: Registry) -> Result<()> {
+/// let agent = LocalAgent::find(&app, "guide").await?;
+/// let mut chat = agent.chat().in_session("visitor-7");
+/// chat.send("Where is the library?").await?;
+///
+/// // Later, in another process that uses the same session store.
+/// let mut chat: Chat = agent.load_session("visitor-7").await?;
+/// println!("{} messages so far", chat.messages().len());
+/// chat.send("And when is it open?").await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Chat {
-    door: Arc<dyn AgentDoor>,
+    transport: Arc<dyn AgentTransport>,
     memory: Memory,
 }
 
 impl Chat {
-    /// A new conversation.
-    pub fn new(door: Arc<dyn AgentDoor>) -> Self {
-        Self { door, memory: Memory::default() }
+    /// A new conversation. Nothing is sent before the first turn.
+    pub fn new(transport: Arc<dyn AgentTransport>) -> Self {
+        Self { transport, memory: Memory::default() }
     }
 
-    /// Talks in this session: a new one, or one that the agent knows. Nothing is
-    /// read before the first turn.
+    /// Uses this session: a new one, or one that the agent knows. Nothing is
+    /// read before the first turn, so [`messages`](Self::messages) is empty until then.
     #[must_use]
     pub fn in_session(mut self, session_id: impl Into<String>) -> Self {
         self.memory.state.session_id = Some(session_id.into());
         self
     }
 
-    /// Goes on from this snapshot. Nothing is read before the first turn.
+    /// Continues from this snapshot. Nothing is read before the first turn; see
+    /// [`load_snapshot`](Self::load_snapshot) to read the history first.
     #[must_use]
     pub fn from_snapshot(mut self, snapshot_id: impl Into<String>) -> Self {
         self.memory.snapshot_id = Some(snapshot_id.into());
         self
     }
 
-    /// Goes on from this state, with an agent that keeps none itself.
+    /// Continues from this state, with an agent that has no session store. The state is sent with
+    /// every turn.
     #[must_use]
     pub fn from_state(mut self, state: SessionState) -> Self {
         self.memory = Memory { state, is_kept_here: true, ..Memory::default() };
         self
     }
 
-    /// Goes on with a session that the agent keeps, its messages and state read
-    /// first; `NOT_FOUND` if there is no such.
+    /// Reads a session that the agent keeps, and continues it.
+    ///
+    /// If its newest snapshot is not a completed one, the chat continues from the nearest
+    /// completed ancestor. If it is still pending, the chat waits for nothing: the next turn is
+    /// refused until that work has ended or was [aborted](Self::abort).
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such session, or the error of the transport.
     pub async fn load_session(
-        door: Arc<dyn AgentDoor>,
+        transport: Arc<dyn AgentTransport>,
         session_id: impl Into<String>,
     ) -> Result<Self> {
         let session_id = Some(session_id.into());
-        Self::load(door, GetSnapshotRequest { snapshot_id: None, session_id }).await
+        Self::load(transport, GetSnapshotRequest { snapshot_id: None, session_id }).await
     }
 
-    /// Goes on from a snapshot, its messages and state read first; `NOT_FOUND` if
-    /// there is no such.
+    /// Reads a snapshot, and continues from it. A snapshot that is not completed is treated as in
+    /// [`load_session`](Self::load_session).
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such snapshot, or the error of the transport.
     pub async fn load_snapshot(
-        door: Arc<dyn AgentDoor>,
+        transport: Arc<dyn AgentTransport>,
         snapshot_id: impl Into<String>,
     ) -> Result<Self> {
-        Self::load(door, by_snapshot(&snapshot_id.into())).await
+        Self::load(transport, by_snapshot(&snapshot_id.into())).await
     }
 
-    /// Says something and waits for the answer: a text, parts, or a message.
+    /// Sends a message and waits for the reply. The message is a text, parts, or a whole
+    /// [`Message`].
+    ///
+    /// Dropping the future cancels the turn.
+    ///
+    /// # Errors
+    ///
+    /// If the turn fails; see [`ChatTurn::finish`].
     pub async fn send(&mut self, message: impl Into<Message>) -> Result<ChatReply> {
-        self.send_stream(message).await?.reply().await
+        self.send_stream(message).await?.finish().await
     }
 
-    /// Says something and reads the answer while it is made.
+    /// Sends a message and returns the running turn, whose chunks arrive while the agent works.
     ///
     /// ```
     /// # use oxikit_core::{Result, chat::Chat};
     /// # async fn example(mut chat: Chat) -> Result<()> {
     /// let mut turn = chat.send_stream("Tell me a story.").await?;
     /// while let Some(chunk) = turn.next().await {
-    ///     print!("{}", chunk.to_text());
+    ///     print!("{}", chunk?.to_text());
     /// }
-    /// let reply = turn.reply().await?;
+    /// let reply = turn.finish().await?;
     /// # Ok(()) }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
     pub async fn send_stream(&mut self, message: impl Into<Message>) -> Result<ChatTurn<'_>> {
         let message = Some(Arc::new(message.into()));
         self.start(AgentInput { message, ..AgentInput::default() }).await
     }
 
-    /// Answers the tools that wait, and waits for the answer of the agent.
+    /// Answers the interrupted tools, and waits for the reply of the agent.
     ///
     /// ```
     /// # use oxikit_core::{Result, chat::Chat};
@@ -150,12 +195,21 @@ impl Chat {
     /// let reply = chat.resume(answers).await?;
     /// # Ok(()) }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`resume_stream`](Self::resume_stream), and if the turn fails.
     pub async fn resume(&mut self, answers: impl IntoIterator<Item = Part>) -> Result<ChatReply> {
-        self.resume_stream(answers).await?.reply().await
+        self.resume_stream(answers).await?.finish().await
     }
 
-    /// Answers the tools that wait: by what [`ToolInterrupt::respond`] and
-    /// [`ToolInterrupt::restart`] make, one for each of them.
+    /// Answers the interrupted tools and returns the running turn. Pass one part for each
+    /// interrupt, made by [`ToolInterrupt::respond`] or [`ToolInterrupt::restart`].
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if there is no answer, or a part is not an answer; else as
+    /// [`start`](Self::start).
     pub async fn resume_stream(
         &mut self,
         answers: impl IntoIterator<Item = Part>,
@@ -179,19 +233,44 @@ impl Chat {
         self.start(AgentInput { resume: Some(resume), ..AgentInput::default() }).await
     }
 
-    /// Says something that the agent works on without us. The next turn takes the
-    /// result over, once there is one.
+    /// Sends a message that the agent works on in the background, also after this client has gone.
+    ///
+    /// The next turn continues from the result. Until the work has ended, further turns are
+    /// refused.
+    ///
+    /// ```
+    /// # use oxikit_core::{Result, chat::Chat};
+    /// # async fn example(mut chat: Chat) -> Result<()> {
+    /// let work = chat.detach("Summarise all reports of this year.").await?;
+    /// println!("working on it: {}", work.snapshot_id());
+    /// work.wait().await?;
+    /// chat.refresh().await?;
+    /// println!("{} messages", chat.messages().len());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `FAILED_PRECONDITION` if the agent does not detach turns; else as [`send`](Self::send).
     pub async fn detach(&mut self, message: impl Into<Message>) -> Result<DetachedTurn> {
         let message = Some(Arc::new(message.into()));
         let input = AgentInput { message, detach: Some(true), ..AgentInput::default() };
-        let reply = self.start(input).await?.reply().await?;
+        let reply = self.start(input).await?.finish().await?;
         let snapshot_id = reply.output().snapshot_id.clone().ok_or_else(|| {
             Status::new(StatusCode::FailedPrecondition, "the agent did not detach the turn")
         })?;
-        Ok(DetachedTurn::new(self.door.clone(), snapshot_id))
+        Ok(DetachedTurn::new(self.transport.clone(), snapshot_id))
     }
 
-    /// Starts a turn with any input.
+    /// Starts a turn with any input. The other methods that begin a turn are built on this one.
+    ///
+    /// If the turn before was dropped, the agent may not have noticed yet and answer `ABORTED`,
+    /// because the session is busy. The turn is then retried for up to five seconds.
+    ///
+    /// # Errors
+    ///
+    /// `FAILED_PRECONDITION` while detached work of this chat runs; the error of the transport if
+    /// the turn cannot be started. A failure of the turn itself is reported by the [`ChatTurn`].
     pub async fn start(&mut self, input: AgentInput) -> Result<ChatTurn<'_>> {
         if let Some(pending) = self.settle().await? {
             return Err(Status::new(
@@ -204,24 +283,34 @@ impl Chat {
         Ok(ChatTurn::new(self, invocation, gathered))
     }
 
-    /// Stops the detached work of this chat. Answers its status before; none if
-    /// there is none.
+    /// Stops the detached work of this chat. Returns its previous status, or `None` if the chat
+    /// has no detached work.
+    ///
+    /// # Errors
+    ///
+    /// If the agent cannot be reached, or has no session store.
     pub async fn abort(&mut self) -> Result<Option<SnapshotStatus>> {
         match &self.memory.pending {
-            Some(pending) => self.door.abort(pending).await,
+            Some(pending) => self.transport.abort(pending).await,
             None => Ok(None),
         }
     }
 
-    /// Reads the session again from an agent that keeps it: what detached work has
-    /// done, and messages between the agent and its tools, which turns do not show.
+    /// Reads the session again from an agent that keeps it.
+    ///
+    /// Afterwards [`messages`](Self::messages) also has the messages between the agent and its
+    /// tools, which are not part of a reply, and the result of detached work that has ended.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot cannot be read from the agent.
     pub async fn refresh(&mut self) -> Result<()> {
         let known = self.memory.snapshot_id.clone();
         self.settle().await?;
         if let Some(id) = &self.memory.snapshot_id
             && known.as_ref() == Some(id)
         {
-            let snapshot = self.door.snapshot(by_snapshot(id)).await?;
+            let snapshot = self.transport.snapshot(by_snapshot(id)).await?;
             let pending = self.memory.pending.take();
             self.memory.adopt(snapshot);
             self.memory.pending = pending;
@@ -229,49 +318,70 @@ impl Chat {
         Ok(())
     }
 
-    /// The conversation, as far as this side has seen it.
+    /// The conversation as far as this client has seen it: messages that were sent, and replies.
     pub fn messages(&self) -> &[Arc<Message>] {
         self.memory.state.messages.as_deref().unwrap_or_default()
     }
 
-    /// The custom state, as far as this side has seen it.
+    /// The custom state of the session as far as this client has seen it; `None` if it has none.
+    ///
+    /// ```
+    /// # use oxikit_core::{Result, chat::Chat};
+    /// #[derive(serde::Deserialize)]
+    /// struct Cart {
+    ///     items: Vec<String>,
+    /// }
+    ///
+    /// # fn example(chat: &Chat) -> Result<()> {
+    /// if let Some(cart) = chat.state::<Cart>()? {
+    ///     println!("{} items", cart.items.len());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `INTERNAL` if the state is not a `T`.
     pub fn state<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         Ok(self.memory.state.custom.as_deref().map(T::deserialize).transpose()?)
     }
 
-    /// What the agent has made.
+    /// The artifacts of the session. A newer artifact replaces the one of the same name.
     pub fn artifacts(&self) -> &[Arc<Artifact>] {
         self.memory.state.artifacts.as_deref().unwrap_or_default()
     }
 
-    /// The session, once it is known.
+    /// The id of the session; `None` before the first turn if the agent chooses it.
     pub fn session_id(&self) -> Option<&str> {
         self.memory.state.session_id.as_deref()
     }
 
-    /// The last good snapshot, from which the next turn goes on. None with an
-    /// agent that keeps no sessions.
+    /// The last completed snapshot, from which the next turn continues. `None` with an
+    /// agent that has no session store.
     pub fn snapshot_id(&self) -> Option<&str> {
         self.memory.snapshot_id.as_deref()
     }
 
-    /// The tools that wait for an answer.
+    /// The tools that wait for an answer: the interrupts of the last message.
     pub fn interrupts(&self) -> Vec<ToolInterrupt> {
         self.messages().last().map(|message| reply::interrupts_of(message)).unwrap_or_default()
     }
 
-    /// Starts an invocation. If we have left the turn before, the agent may not
-    /// have noticed yet, and says that it is busy: it is asked again for a while.
+    /// Starts an invocation. If the turn before was dropped, the agent may not have noticed yet
+    /// and answer that the session is busy. Only then is the request repeated, up to
+    /// [`LONGEST_BUSY`]: in all other cases another client uses the session.
     async fn invoke(&mut self, input: AgentInput) -> Result<Invocation> {
         let has_left = std::mem::replace(&mut self.memory.is_open, true);
         let deadline = Instant::now() + LONGEST_BUSY;
         let mut pause = FIRST_PAUSE;
         loop {
-            let invoked = self.door.invoke(self.memory.init(), input.clone()).await;
+            let invoked = self.transport.invoke(self.memory.init(), input.clone()).await;
             let mut invocation = invoked.inspect_err(|status| self.memory.fail(status))?;
             if !has_left {
                 return Ok(invocation);
             }
+            // The refusal of a busy agent is its first event. Any other first event is put back
+            // in front of the stream.
             let first = invocation.next().await;
             let is_busy =
                 matches!(&first, Some(Err(status)) if status.code() == StatusCode::Aborted);
@@ -283,11 +393,12 @@ impl Chat {
         }
     }
 
-    /// Takes over what became of detached work; answers its snapshot while it is
-    /// still at work.
+    /// Takes over the result of detached work. Returns the id of its snapshot while it still
+    /// runs. Work that failed, was aborted or is unknown by now is forgotten: the chat continues
+    /// from the turn before it.
     async fn settle(&mut self) -> Result<Option<&str>> {
         let Some(pending) = &self.memory.pending else { return Ok(None) };
-        match self.door.snapshot(by_snapshot(pending)).await {
+        match self.transport.snapshot(by_snapshot(pending)).await {
             Ok(snapshot) if is_good(&snapshot) => self.memory.adopt(snapshot),
             Ok(snapshot) if snapshot.status == Some(SnapshotStatus::Pending) => {}
             Ok(_) => self.memory.pending = None,
@@ -297,10 +408,10 @@ impl Chat {
         Ok(self.memory.pending.as_deref())
     }
 
-    /// Goes back from a snapshot to the newest that a turn can go on from.
-    async fn load(door: Arc<dyn AgentDoor>, request: GetSnapshotRequest) -> Result<Self> {
-        let mut chat = Self::new(door);
-        let mut snapshot = chat.door.snapshot(request).await?;
+    /// Reads a snapshot, and then its ancestors until one is completed.
+    async fn load(transport: Arc<dyn AgentTransport>, request: GetSnapshotRequest) -> Result<Self> {
+        let mut chat = Self::new(transport);
+        let mut snapshot = chat.transport.snapshot(request).await?;
         let is_pending = snapshot.status == Some(SnapshotStatus::Pending);
         let pending = is_pending.then(|| snapshot.snapshot_id.clone());
         for _ in 0..MAX_ANCESTORS {
@@ -312,7 +423,7 @@ impl Chat {
             let Some(parent) = snapshot.parent_id.filter(|id| *id != snapshot.snapshot_id) else {
                 break;
             };
-            snapshot = match chat.door.snapshot(by_snapshot(&parent)).await {
+            snapshot = match chat.transport.snapshot(by_snapshot(&parent)).await {
                 Err(status) if status.code() == StatusCode::NotFound => break,
                 parent => parent?,
             };
@@ -322,7 +433,8 @@ impl Chat {
     }
 }
 
-/// Whether a turn can go on from it.
+/// Whether a turn can continue from this snapshot. Servers that do not report a status only show
+/// completed snapshots.
 fn is_good(snapshot: &SessionSnapshot) -> bool {
     matches!(snapshot.status, Some(SnapshotStatus::Completed) | None)
 }

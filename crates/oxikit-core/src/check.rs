@@ -1,4 +1,7 @@
-//! The typed edge: JSON in, JSON out, each value checked once.
+//! The typed edge of actions: JSON in, JSON out, each value checked once.
+//!
+//! Most schemas are derived from a type, and parsing into the type already proves them. Then text
+//! is parsed straight into the type. Only schemas that say more than the type need a JSON tree.
 
 use std::any::TypeId;
 
@@ -10,7 +13,8 @@ use serde_json::Value;
 
 use crate::{Payload, Schema, Status, exact, payload};
 
-/// How values of one place (input, init, output) are checked.
+/// The check for the values of one place: input, init or output. Without a schema every value
+/// that parses is accepted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Check {
     schema: Option<Schema>,
@@ -19,7 +23,7 @@ pub(crate) struct Check {
 impl Check {
     /// Checks by this schema, or by the type's own.
     pub(crate) fn new<T: JsonSchema + 'static>(schema: Option<Schema>) -> Self {
-        // Neither nothing nor anything has a schema worth checking.
+        // `()` ignores its value and the other two accept any JSON: there is nothing to check.
         let free = [TypeId::of::<()>(), TypeId::of::<Value>(), TypeId::of::<Payload>()];
         let derive = || (!free.contains(&TypeId::of::<T>())).then(Schema::of::<T>);
         Self { schema: schema.or_else(derive) }
@@ -33,14 +37,14 @@ impl Check {
     ///
     /// Text is parsed once, straight into the type, when the type proves the
     /// schema; a tree is built only for schemas that say more than the type, and
-    /// to explain a refusal. Text is looked at once more for a type that has maps or
-    /// trees in it, as those would take the last of two members with one name.
+    /// to explain a refusal. Text is scanned once more for a type that has maps or
+    /// trees in it, as those would silently take the last of two members with one name.
     pub(crate) fn decode<T: DeserializeOwned + 'static>(
         &self,
         payload: Payload,
     ) -> Result<T, Status> {
         if TypeId::of::<T>() == TypeId::of::<()>() {
-            // Whoever takes nothing does not mind what is sent.
+            // An action without input ignores what is sent.
             return Payload::of(()).parse();
         }
         let Some(schema) = &self.schema else {
@@ -77,18 +81,18 @@ impl Check {
                 Err(error) => Some(error),
             }
         };
-        // Refused; a tree tells where and why better than the parser does.
+        // Refused. The schema reports the place and the reason better than the parser does.
         let value: Value = serde_json::from_slice(&text).map_err(refuse)?;
         schema.validate(&value)?;
         match error {
-            // A float may be what the schema calls an integer.
+            // The schema accepts `1.0` as an integer, serde does not.
             Some(_) => number::from_slice(&text).map_err(refuse),
             None => serde_json::from_slice(&text).map_err(refuse),
         }
     }
 
-    /// Takes what user code returned. Official runtimes report an output that
-    /// breaks its schema as `INVALID_ARGUMENT`; so do we.
+    /// Checks the value that user code returned. Official runtimes report an output that
+    /// breaks its schema as `INVALID_ARGUMENT`, and so does this one.
     pub(crate) fn encode<T: Serialize + Send + Sync + 'static>(
         &self,
         value: T,

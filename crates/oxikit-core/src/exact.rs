@@ -1,8 +1,9 @@
-//! Whether JSON text says the same to every reader.
+//! Checks that JSON text means the same to every reader.
 //!
 //! A tree has one member of a name, and numbers of 64 bits. Text can hold more: the
 //! same name twice, of which most readers take the last one, and numbers that most
-//! readers round. Such text is refused where it would be changed.
+//! readers round. Such text is refused where it would be changed silently. The check scans the
+//! text without recursion and does not validate it: a parser has accepted it before.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,34 +12,46 @@ use memchr::memchr2;
 
 use crate::Status;
 
-/// The nesting that is looked into; what is deeper is refused.
+/// Maximum levels of nesting. Deeper text is refused.
 const MAX_DEPTH: usize = 10_000;
-/// A number of fewer characters is the same as a double and as text.
+/// Numbers with fewer characters than this are always kept exactly by a double.
 const SHORT: usize = 16;
-/// From here on every double is an integer, and not every integer is a double.
+/// 2⁵³: from here on, not every integer is a double.
 pub(crate) const LARGE: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
-/// A name or number is cut after so many bytes, where it is shown.
+/// Maximum bytes of a name or number in a message. The rest is cut.
 const MAX_SHOWN: usize = 60;
-/// Names of fewer members are compared one with another.
+/// Up to this number of members, names are compared pairwise; more are sorted first.
 const FEW: usize = 8;
 
 /// Refuses text in which an object has a name twice, or in which an integer is not
 /// kept by 64 bits, nor by a double that is written with the same digits. Fractions
 /// are doubles.
 ///
-/// The text must be JSON: a parser has accepted it.
+/// The text must be valid JSON: a parser has accepted it before.
+///
+/// ```
+/// use oxikit_core::check_exact;
+///
+/// assert!(check_exact(br#"{ "id": 7, "name": "tea" }"#).is_ok());
+/// assert!(check_exact(br#"{ "id": 7, "id": 8 }"#).is_err());
+/// assert!(check_exact(b"18446744073709551617").is_err());
+/// ```
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` with the name or the number.
 pub fn check_exact(text: &[u8]) -> Result<(), Status> {
     check(text).map_err(|inexact| Status::invalid_argument(inexact.to_string()))
 }
 
-/// Why text cannot be kept as a tree.
+/// The reason why text cannot be kept as a tree.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Inexact {
-    /// A member that is there twice.
+    /// An object has this member twice.
     Member(String),
-    /// A number that would become another one.
+    /// This number would be rounded to another one.
     Number(String),
-    /// It is nested too deep to be looked at.
+    /// The text is nested deeper than [`MAX_DEPTH`].
     Depth,
 }
 
@@ -56,7 +69,7 @@ impl fmt::Display for Inexact {
     }
 }
 
-/// Looks at text that a parser has accepted, without recursion.
+/// Scans text that a parser has accepted, without recursion.
 pub(crate) fn check(text: &[u8]) -> Result<(), Inexact> {
     let mut scan = Scan { text, names: Vec::new(), open: Vec::new(), is_name: false };
     let mut at = 0;
@@ -79,11 +92,12 @@ pub(crate) fn check(text: &[u8]) -> Result<(), Inexact> {
 
 struct Scan<'a> {
     text: &'a [u8],
-    /// Where the names of all open objects are, without their quotes.
+    /// Start and end of the names of all open objects, without their quotes: a stack that the
+    /// objects share.
     names: Vec<(usize, usize)>,
-    /// What is open: of an object, where its names begin.
+    /// The open lists and objects. For an object, the index of its first name in `names`.
     open: Vec<Option<usize>>,
-    /// Whether the next string is a name.
+    /// Whether the next string is the name of a member.
     is_name: bool,
 }
 
@@ -135,9 +149,10 @@ impl Scan<'_> {
     }
 }
 
-/// A name that is there twice, of the names at these places.
+/// A name that occurs twice among the names at these places.
 fn repeated(text: &[u8], places: &mut [(usize, usize)]) -> Option<String> {
     let raw = |place: &(usize, usize)| &text[place.0..place.1];
+    // `"a"` and `"\u0061"` are the same name. Escapes are rare, so only then are names decoded.
     if places.iter().any(|place| raw(place).contains(&b'\\')) {
         let mut names: Vec<_> = places.iter().map(|place| unescaped(raw(place))).collect();
         names.sort_unstable();
@@ -156,7 +171,8 @@ fn repeated(text: &[u8], places: &mut [(usize, usize)]) -> Option<String> {
     found.map(|place| String::from_utf8_lossy(raw(&place)).into_owned())
 }
 
-/// What the name is. One with half a character, which no reader can take, is itself.
+/// The name without its escapes. A name with half of a surrogate pair, which no reader accepts, is
+/// returned as it is.
 fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     if !raw.contains(&b'\\') {
         return raw.into();
@@ -168,7 +184,7 @@ fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Whether a number, as readers of 64 bits keep it, is written with the same digits.
+/// Whether a number that is kept in 64 bits is written with the same digits again.
 fn is_kept(number: &str) -> bool {
     let is_integer = !number.contains(['.', 'e', 'E']);
     if is_integer && (number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok()) {
@@ -192,7 +208,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// `None` if its exponent is beyond all that are used.
+    /// `None` if the exponent does not fit into 64 bits.
     fn of(number: &str) -> Option<Self> {
         let (is_negative, number) = match number.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -236,7 +252,7 @@ mod tests {
             "-0",
             "18446744073709551615",
             "-9223372036854775808",
-            // How JavaScript writes 2⁶⁴ and 2⁷⁰.
+            // 2⁶⁴ and 2⁷⁰ as JavaScript writes them.
             "18446744073709552000",
             "1.1805916207174113e+21",
             "1e22",

@@ -1,4 +1,9 @@
 //! User code while it runs: in its context, behind its panic guard, in its span.
+//!
+//! Cancellation has two ways in. The owner drops the [`Execution`], or a handle given out by
+//! [`watch_cancellation`](Execution::watch_cancellation) fires the token. Both end in `cancel`,
+//! which does three things in this order: it fires the token, drops the user's future, and ends
+//! the span as cancelled. A future that has already returned is never cancelled.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +13,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::{Context, Result, Status};
+use crate::{Context, Result, Status, panic_text};
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -23,13 +28,14 @@ pub(crate) struct Execution<'a, T> {
     cancellation: Watch,
 }
 
-/// Whether the token can fire while nobody drops the execution.
+/// Whether the cancellation token has to be watched while the execution runs.
 enum Watch {
-    /// Only the owner can end it, by dropping it.
+    /// No handle to the token was given out: only the owner can cancel, by dropping the
+    /// execution.
     No,
-    /// Somebody else can fire the token; not waited for yet.
+    /// A handle was given out, so the token can fire at any time. No waiter is registered yet.
     Yes,
-    /// The token wakes the task.
+    /// A waiter is registered: the token wakes the task.
     Waiting(Pin<Box<WaitForCancellationFutureOwned>>),
 }
 
@@ -53,14 +59,14 @@ impl<'a, T> Execution<'a, T> {
         }
     }
 
-    /// Whether the token was fired from elsewhere and the end is still to come.
+    /// Whether the token was fired from elsewhere and the execution has not yet ended.
     pub(crate) fn is_called_off(&self) -> bool {
         !matches!(self.cancellation, Watch::No)
             && self.body.is_some()
             && self.ctx.cancellation().is_cancelled()
     }
 
-    /// Drops the user's future. Answers the status to report, if it had not
+    /// Drops the user's future. Returns the status to report, or `None` if it had
     /// ended before.
     fn cancel(&mut self) -> Option<Status> {
         self.body.as_ref()?;
@@ -72,8 +78,8 @@ impl<'a, T> Execution<'a, T> {
         Some(status)
     }
 
-    /// Destructors are user code too: they run in the context, and a panic in one
-    /// of them must not reach whoever drops a run, such as a connection.
+    /// Drops the user's future inside its context. Destructors are user code too: a panic in one
+    /// of them must not reach the code that drops a run, such as a connection.
     fn drop_body(&mut self) {
         let body = self.body.take();
         let _entered = self.ctx.enter();
@@ -82,7 +88,7 @@ impl<'a, T> Execution<'a, T> {
         }
     }
 
-    /// Whether the token has fired; if not, it wakes the task when it does.
+    /// Whether the token has fired. If not, the token wakes the task when it fires.
     fn poll_cancellation(&mut self, cx: &mut std::task::Context<'_>) -> bool {
         if matches!(self.cancellation, Watch::Yes) {
             let token = self.ctx.cancellation().clone();
@@ -112,14 +118,15 @@ impl<T> Future for Execution<'_, T> {
         };
         let mut result = match polled {
             Ok(Poll::Ready(result)) => result,
-            // Waiting for the token costs something; work that never waits is
-            // spared it.
+            // A waiter is registered only after the first `Pending`: it costs an allocation and
+            // a lock, and code that never waits does not need one.
             Ok(Poll::Pending) if this.poll_cancellation(cx) => {
                 return Poll::Ready(Err(this.cancel().unwrap_or_else(Status::cancelled)));
             }
             Ok(Poll::Pending) => return Poll::Pending,
             Err(panic) => Err(panicked(&*panic)),
         };
+        // The future is dropped before the span ends, so that its destructors are inside the span.
         this.drop_body();
         match &mut result {
             Ok(output) => this.ctx.span_ref().end(Ok(&|| (this.show_output)(output))),
@@ -151,10 +158,5 @@ pub(crate) fn guarded<'a, T: 'a, Fut: Future<Output = Result<T>> + Send + 'a>(
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Status {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    Status::internal(format!("the code of the action panicked: {text}"))
+    Status::internal(format!("the code of the action panicked: {}", panic_text(panic)))
 }

@@ -8,22 +8,22 @@ use crate::{OutgoingStatus, Registry, Status, StatusCode, TraceId, redact};
 /// Maximum number of bytes of an error in a log line. The rest is cut off.
 const MAX_ERROR: usize = 8 * 1024;
 
-/// What a log line is written with.
+/// The `tracing` target of the log line, by which applications filter it.
 const TARGET: &str = "oxikit::failure";
 
 impl Registry {
-    /// Logs why a call failed, and answers what its caller may read.
+    /// Logs why a call failed, and returns the part of the failure that its caller may read.
     ///
     /// Call this once where a failure leaves the application, such as in a server. The
     /// line has the target `oxikit::failure` and the fields `action`, `trace_id` (if the
     /// action ran), `code` and `error`, which is the message with its hint and causes,
-    /// without secrets. The level tells whose mistake it was:
+    /// without secrets. The level depends on the cause:
     ///
     /// - `ERROR`: a failure of this application. The caller does not read its message
     ///   (the status is not public), or its code is a 5xx.
     /// - `WARN`: a public 5xx that tells the caller when to try again, such as a server
     ///   that is busy or shutting down.
-    /// - `DEBUG`: the caller's own mistake, which it was told of, and cancelled calls.
+    /// - `DEBUG`: a mistake of the caller, who has received the message, and cancelled calls.
     ///
     /// ```
     /// use oxikit_core::{Registry, Status};
@@ -47,7 +47,7 @@ impl Registry {
     }
 }
 
-/// Writes the line. A level that nobody listens to costs nothing.
+/// Writes the line. A disabled level costs nothing.
 fn log(action: &str, trace_id: Option<TraceId>, status: &Status) {
     macro_rules! line {
         ($level:ident) => {
@@ -69,11 +69,14 @@ fn log(action: &str, trace_id: Option<TraceId>, status: &Status) {
     }
 }
 
-/// Whose mistake a failure is.
+/// The cause of a failure, which decides the level of its log line.
 #[derive(Debug, PartialEq)]
 enum Severity {
+    /// A defect of the application or of something it depends on: logged as an error.
     Own,
+    /// A condition that passes, such as an overload: logged as a warning.
     Temporary,
+    /// A mistake of the caller, or a cancellation: logged for debugging only.
     Caller,
 }
 
@@ -101,8 +104,8 @@ fn error_text(status: &Status) -> String {
     text
 }
 
-/// What the developer reads of a failure that a stranger may not read; `details` are
-/// those of the reflection protocol.
+/// A failure that is not public as a developer reads it, with [`Registry::show_failures`]. Its
+/// `details` are those of the reflection protocol.
 fn shown(status: &Status, trace_id: Option<TraceId>) -> OutgoingStatus {
     let covered = |text: &str| redact::text(text).into_owned();
     OutgoingStatus {

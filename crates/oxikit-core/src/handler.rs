@@ -1,9 +1,9 @@
 //! The functions that can become actions.
 //!
-//! [`Handler`] only knows the shape of a function. What its types have to be able to do
-//! is asked for by [`ActionInput`] and [`ActionOutput`], at the functions that take a handler: a
-//! missing derive is then reported for the type that lacks it, and not as a function
-//! that does not fit.
+//! [`Handler`] only knows the shape of a function. The requirements on its types are in
+//! [`ActionInput`] and [`ActionOutput`], which the functions that take a handler demand. The
+//! compiler then reports a missing derive for the type that lacks it, and not as a function that
+//! does not fit.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{Context, Emitter, Result};
 
-/// What an action can take: owned data that is read from JSON and has a schema.
+/// Input of an action: owned data that is read from JSON and has a schema.
 ///
 /// Implemented for every type with these traits.
 #[diagnostic::on_unimplemented(
@@ -25,7 +25,7 @@ pub trait ActionInput: DeserializeOwned + JsonSchema + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> ActionInput for T {}
 
-/// What an action can return or stream: data that is written as JSON and has a schema.
+/// Output or chunk of an action: data that is written as JSON and has a schema.
 ///
 /// Implemented for every type with these traits.
 #[diagnostic::on_unimplemented(
@@ -44,6 +44,33 @@ impl<T: Serialize + JsonSchema + Send + Sync + 'static> ActionOutput for T {}
 /// - its input, the [`Context`] and an [`Emitter`] for chunks,
 ///
 /// and returns a [`Result`].
+///
+/// It is implemented for all such functions and closures; there is no need to implement it.
+///
+/// ```
+/// use oxikit_core::{Action, ActionKind, Context, Emitter, Result};
+///
+/// async fn shout(text: String) -> Result<String> {
+///     Ok(text.to_uppercase())
+/// }
+///
+/// async fn traced(text: String, ctx: Context) -> Result<String> {
+///     Ok(format!("{text} ({})", ctx.trace_id()))
+/// }
+///
+/// async fn streamed(text: String, _: Context, out: Emitter<char>) -> Result<usize> {
+///     for letter in text.chars() {
+///         out.send(letter).await?;
+///     }
+///     Ok(text.len())
+/// }
+///
+/// let flow = |name: &str| Action::builder(ActionKind::Flow, name);
+/// let actions = [flow("a").handler(shout), flow("b").handler(traced), flow("c").handler(streamed)];
+/// // Only the last one has a schema of chunks.
+/// assert!(actions[0].descriptor().stream_schema.is_none());
+/// assert!(actions[2].descriptor().stream_schema.is_some());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this function cannot become an action: its parameters or its result do not fit",
     label = "not one of the accepted functions",
@@ -52,16 +79,16 @@ impl<T: Serialize + JsonSchema + Send + Sync + 'static> ActionOutput for T {}
     note = "an action without input takes `_: ()`"
 )]
 pub trait Handler<Args>: Send + Sync + 'static {
-    /// What it takes.
+    /// The type of the input.
     type In;
-    /// What it returns.
+    /// The type of the output.
     type Out;
-    /// What it streams; nothing if it has no emitter.
+    /// The type of the chunks; `()` without an emitter.
     type Chunk;
-    /// Whether it has an emitter.
+    /// Whether the function takes an emitter. Only then does the action have a schema of chunks.
     const STREAMS: bool;
 
-    /// Calls it.
+    /// Calls the function. Arguments that it does not take are dropped.
     fn call(
         &self,
         input: Self::In,

@@ -1,4 +1,8 @@
 //! The inputs of a run: one, or a stream of them.
+//!
+//! A unary action reads the first input only. A bidirectional action reads them one after
+//! another, each checked by the schema when it is read, so that a wrong input fails the action
+//! where it can still answer.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,10 +14,12 @@ use tokio::sync::mpsc;
 use crate::check::Check;
 use crate::{Payload, Status};
 
-/// So many inputs wait before the sender has to.
+/// Maximum number of queued inputs. [`InputSender::send`] waits while the queue is full.
 const QUEUE: usize = 64;
 
 /// The inputs of a bidirectional action, in the order they were sent.
+///
+/// See [`ActionBuilder::bidi`](crate::ActionBuilder::bidi) for an example.
 pub struct Inputs<In = Payload> {
     first: Option<Payload>,
     rest: Option<mpsc::Receiver<Payload>>,
@@ -21,13 +27,17 @@ pub struct Inputs<In = Payload> {
     input: PhantomData<fn() -> In>,
 }
 
-/// Sends further inputs to a run; dropping it ends them.
+/// Sends inputs to a run of [`Call::streaming`](crate::Call::streaming). The inputs end when the
+/// last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct InputSender(mpsc::Sender<Payload>);
 
 impl InputSender {
-    /// Sends one input, waiting while the action is behind. Fails with
-    /// `CANCELLED` when the run has ended.
+    /// Sends one input. Waits while 64 inputs are queued that the action has not read.
+    ///
+    /// # Errors
+    ///
+    /// `CANCELLED` if the run has ended.
     pub async fn send(&self, input: Payload) -> Result<(), Status> {
         self.0.send(input).await.map_err(|_| Status::cancelled())
     }
@@ -60,8 +70,12 @@ impl Inputs<Payload> {
 }
 
 impl<In: DeserializeOwned + JsonSchema + 'static> Inputs<In> {
-    /// The next input, or `None` when there are no more. One that does not fit
-    /// the schema is an `INVALID_ARGUMENT`.
+    /// The next input, or `None` when there are no more. Nothing is lost when the future is
+    /// dropped, so it may stand in a `select!`.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the input does not fit the schema.
     pub async fn next(&mut self) -> Result<Option<In>, Status> {
         let payload = match self.first.take() {
             Some(first) => Some(first),
@@ -78,7 +92,8 @@ impl<In: DeserializeOwned + JsonSchema + 'static> Inputs<In> {
 }
 
 impl<In> Inputs<In> {
-    /// Whether there may be another input: not after the one of a unary call.
+    /// Whether there may be another input. After the one input of a unary call it is `false`, so
+    /// that an agent ends after this turn instead of waiting for the next.
     pub fn is_open(&self) -> bool {
         self.first.is_some() || self.rest.is_some()
     }

@@ -1,5 +1,5 @@
-//! Changes of a JSON document as JSON Patch (RFC 6902): how agents tell their
-//! clients what became of the custom state.
+//! Changes of a JSON document as JSON Patch (RFC 6902), in which agents report changes of the
+//! custom state to their clients.
 //!
 //! ```
 //! use oxikit_core::json_patch::{apply, diff};
@@ -27,8 +27,8 @@ mod diff;
 pub use apply::apply;
 pub use diff::diff;
 
-/// Names that mean something else to a JavaScript reader of the same patch. They
-/// are no part of a path; inside of values they are names like others.
+/// Names that have a special meaning for a JavaScript reader of the same patch. They must not
+/// appear in a path; inside of values they are ordinary names.
 fn is_reserved(token: &str) -> bool {
     matches!(token, "__proto__" | "prototype" | "constructor")
 }

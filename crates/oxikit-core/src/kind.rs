@@ -1,4 +1,7 @@
 //! The kinds of actions, as keys name them.
+//!
+//! The names are those of the official runtimes: the developer tools group and render actions by
+//! them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +10,15 @@ use crate::Status;
 
 macro_rules! action_kinds {
     ($($(#[$doc:meta])* $variant:ident $name:literal)*) => {
-        /// What an action is: the first part of its key.
+        /// The kind of an action: the first part of its key.
+        ///
+        /// ```
+        /// use oxikit_core::ActionKind;
+        ///
+        /// assert_eq!(ActionKind::ExecutablePrompt.to_string(), "executable-prompt");
+        /// assert_eq!("flow".parse::<ActionKind>()?, ActionKind::Flow);
+        /// # Ok::<(), oxikit_core::Status>(())
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ActionKind {
@@ -35,19 +46,19 @@ macro_rules! action_kinds {
 }
 
 action_kinds! {
-    /// A flow: the application's own work.
+    /// A flow: a function of the application that is traced and can be served.
     Flow "flow"
-    /// A model that answers at once.
+    /// A model whose response is the output of the call.
     Model "model"
-    /// A model that answers later.
+    /// A model that returns an operation at once and finishes it later, such as one for videos.
     BackgroundModel "background-model"
-    /// Asks how far an operation is.
+    /// Returns the current state of an operation of a background model.
     CheckOperation "check-operation"
-    /// Ends an operation.
+    /// Cancels an operation of a background model.
     CancelOperation "cancel-operation"
-    /// A tool.
+    /// A tool that models may call; its output is one JSON value.
     Tool "tool"
-    /// A tool that may answer with several parts.
+    /// A tool whose response may have several parts, such as images.
     ToolV2 "tool.v2"
     /// Renders a prompt to a model request.
     Prompt "prompt"
@@ -55,27 +66,27 @@ action_kinds! {
     ExecutablePrompt "executable-prompt"
     /// Turns documents into vectors.
     Embedder "embedder"
-    /// Finds documents.
+    /// Finds the documents that match a query.
     Retriever "retriever"
-    /// Keeps documents.
+    /// Adds documents to the index of a retriever.
     Indexer "indexer"
-    /// Orders documents.
+    /// Orders documents by their relevance to a query.
     Reranker "reranker"
-    /// Judges results.
+    /// Scores the outputs of a flow or model on a dataset.
     Evaluator "evaluator"
-    /// Something that can be read by its URI.
+    /// Content that is read by its URI.
     Resource "resource"
-    /// An agent.
+    /// An agent: a bidirectional action whose inputs are turns of a conversation.
     Agent "agent"
-    /// Reads a snapshot of an agent's session.
+    /// Reads a snapshot of an agent's session. It has the name of the agent.
     AgentSnapshot "agent-snapshot"
-    /// Stops an agent's turn.
+    /// Stops detached work of an agent. It has the name of the agent.
     AgentAbort "agent-abort"
-    /// Part of the library, such as `/util/generate`.
+    /// A part of the library, such as `/util/generate`.
     Util "util"
-    /// Makes actions on demand.
+    /// Provides actions that another system defines, such as the tools of an MCP server.
     DynamicActionProvider "dynamic-action-provider"
-    /// Anything else.
+    /// An action of the application that none of the other kinds describes.
     Custom "custom"
 }
 

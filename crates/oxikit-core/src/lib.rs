@@ -9,7 +9,7 @@
 //! - [`Status`]: the one error, and what of it may leave the process.
 //!
 //! Values travel between them as [`Payload`]s: JSON text or a typed value, and
-//! nothing is parsed or written before somebody looks.
+//! nothing is parsed or written before it is needed.
 //!
 //! This crate knows no HTTP, no database and no model provider.
 //!
@@ -39,8 +39,13 @@
 //! # Ok(()) }
 //! ```
 
+// Says on docs.rs which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
 mod action;
 mod call;
+mod causes;
 pub mod chat;
 mod check;
 mod context;
@@ -55,9 +60,11 @@ mod kind;
 #[doc(hidden)]
 pub mod near;
 pub mod notice;
+mod panic_text;
 mod payload;
 pub mod ports;
 mod queue;
+mod random_id;
 pub mod redact;
 mod registry;
 mod run;
@@ -71,6 +78,7 @@ mod tree;
 
 pub use action::{Action, ActionBuilder};
 pub use call::Call;
+pub use causes::Causes;
 pub use context::{ActionContext, Context};
 pub use emitter::Emitter;
 pub use exact::check_exact;
@@ -78,17 +86,20 @@ pub use handler::{ActionInput, ActionOutput, Handler};
 pub use inputs::{InputSender, Inputs};
 pub use kind::ActionKind;
 pub use oxikit_wire::StatusCode;
+pub use panic_text::panic_text;
 pub use payload::Payload;
 pub use queue::Chunks;
+pub use random_id::random_id;
 pub use registry::{ActionResolver, Registry, WeakRegistry};
 pub use run::{Canceller, Event, Run};
 pub use schema::{Schema, model_schema_of};
 pub use secret::Secret;
 pub use span::{
     OpenSpan, SpanError, SpanExporter, SpanId, SpanRecord, SpanStatus, StepKind, TraceId,
+    TraceParent,
 };
 pub use status::{OutgoingStatus, ResultExt, Status};
 pub use step::Step;
 
-/// What the functions of an application return.
+/// The result of functions of an application.
 pub type Result<T, E = Status> = std::result::Result<T, E>;

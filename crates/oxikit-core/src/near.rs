@@ -1,7 +1,16 @@
-//! Names that were probably meant: for the advice of errors.
+//! Finds the known name that was probably meant, for the advice in error messages.
 
-/// Whether one name was probably meant by the other: the same but for a few
-/// letters, or for the part before the last slash.
+/// Whether `known` was probably meant by `asked`: they differ in at most a quarter of their
+/// letters (at least one, at most three), or only in the part before the last slash. Case is
+/// ignored.
+///
+/// ```
+/// use oxikit_core::near::is_near;
+///
+/// assert!(is_near("/flow/helo", "/flow/hello"));
+/// assert!(is_near("fast-model", "acme/fast-model"));
+/// assert!(!is_near("tea", "coffee"));
+/// ```
 pub fn is_near(asked: &str, known: &str) -> bool {
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_lowercase();
     if last(asked) == last(known) {
@@ -9,14 +18,16 @@ pub fn is_near(asked: &str, known: &str) -> bool {
     }
     let (asked, known) = (asked.to_lowercase(), known.to_lowercase());
     let allowed = (known.chars().count() / 4).clamp(1, 3);
-    // Cheaper than the distance, and true for most names.
+    // Lengths are compared first, because that excludes most names without the distance.
+    // A character has at most four bytes.
     asked.len().abs_diff(known.len()) <= 4 * allowed && distance(&asked, &known) <= allowed
 }
 
-/// How many letters must be changed, added, removed or swapped with their neighbour
+/// The number of letters that must be changed, added, removed or swapped with their neighbour
 /// (Damerau-Levenshtein, where no letter takes part in two changes).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    // Only three rows of the usual matrix are kept: a swap looks back two letters.
     let mut before = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for i in 0..a.len() {

@@ -1,9 +1,10 @@
-//! Tells the developer what is wrong with the application itself: a prompt file that
-//! does not parse, two flows of one name. Failures of calls are not told here.
+//! Reports mistakes in the application itself to its developer: a prompt file that
+//! does not parse, two flows of one name. Failures of calls are reported by
+//! [`Registry::report_failure`](crate::Registry::report_failure) instead.
 //!
-//! Such mistakes show while the application is put together. That is often before it
-//! sets up its log, and a beginner sets up none. So while nothing takes the log of the
-//! process, notices are lines on the standard error.
+//! Such mistakes appear while the application is put together. That is often before it
+//! sets up its log, and many small applications set up none. So while no `tracing` subscriber is
+//! installed, notices are lines on the standard error.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -38,6 +39,6 @@ pub fn error(message: impl Display) {
 }
 
 fn write_line(level: &str, message: &dyn Display) {
-    // A process whose standard error is closed goes on all the same.
+    // A process whose standard error is closed must not fail for that reason.
     _ = writeln!(io::stderr(), "oxikit: {level}: {message}");
 }

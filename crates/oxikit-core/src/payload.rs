@@ -1,4 +1,8 @@
-//! A value on its way: JSON text, or something that can become it.
+//! Values between callers and actions: JSON text, or a typed value that can be written as JSON.
+//!
+//! The two representations avoid work at the borders. Text from a network is parsed straight into the
+//! input type of the action. A value of this process is moved to the next action without JSON at all,
+//! if the types are the same. This module does not check schemas; the module `check` does.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -17,14 +21,25 @@ use oxikit_wire::number;
 
 use crate::{Status, tree};
 
-/// A value on its way between a caller and an action.
+/// An input, output or chunk between a caller and an action.
 ///
-/// It holds JSON text as it came from outside, or a typed value of this process.
-/// Text is parsed once, straight into the type that is asked for; a typed value
-/// is handed over as it is when the type fits, and written as JSON only when
-/// somebody outside wants to read it. Cloning is cheap.
+/// A payload holds either JSON text as it was received, or a typed value of this process. Text is
+/// parsed once, straight into the requested type. A typed value is moved out unchanged if the type
+/// matches, and written as JSON only when a reader outside of the process needs it. Cloning is cheap:
+/// it copies a reference.
 ///
-/// An action whose input or output is a `Payload` passes it on without a look.
+/// An action whose input or output is a `Payload` passes it on without parsing it.
+///
+/// ```
+/// use oxikit_core::Payload;
+///
+/// let received = Payload::from_json("[1, 2]")?;
+/// assert_eq!(received.parse::<Vec<u8>>()?, [1, 2]);
+///
+/// let typed = Payload::of(vec![3_u8]);
+/// assert_eq!(typed.to_value()?, serde_json::json!([3]));
+/// # Ok::<(), oxikit_core::Status>(())
+/// ```
 #[derive(Clone)]
 pub struct Payload(Repr);
 
@@ -35,7 +50,7 @@ enum Repr {
 }
 
 impl Payload {
-    /// Takes a typed value; nothing is serialised yet.
+    /// Takes a typed value; nothing is serialised yet. A `Payload` is returned as it is.
     pub fn of<T: Serialize + Send + Sync + 'static>(value: T) -> Self {
         match try_cast::<T, Self>(value) {
             Ok(payload) => payload,
@@ -43,7 +58,12 @@ impl Payload {
         }
     }
 
-    /// Takes JSON text, after a check that it is well-formed.
+    /// Takes JSON text, after a check that it is well-formed. The text itself is kept, with its
+    /// white space and its order of members.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the text is not valid JSON.
     pub fn from_json(text: impl Into<Bytes>) -> Result<Self, Status> {
         let text = text.into();
         serde_json::from_slice::<&RawValue>(&text)
@@ -56,14 +76,19 @@ impl Payload {
     pub fn from_raw(buffer: &Bytes, raw: &RawValue) -> Self {
         let raw = raw.get().as_bytes();
         let (own, whole) = (raw.as_ptr_range(), buffer.as_ptr_range());
-        // Both ends count: `buffer` may itself be a piece of what was parsed.
+        // `raw` may come from another allocation, for example when the parser had to copy. Both
+        // ends are compared, because `buffer` may itself be a slice of what was parsed.
         let inside = whole.start <= own.start && own.end <= whole.end;
         Self(Repr::Json(if inside { buffer.slice_ref(raw) } else { Bytes::copy_from_slice(raw) }))
     }
 
-    /// Reads a tree, for an action that [takes one](crate::Action::takes_tree):
-    /// from the text around it, which then needs no look of its own. May fail where
-    /// [`to_value`](Self::to_value) of the text does not: then take the text.
+    /// Reads a tree for an action that [takes one](crate::Action::takes_tree), while the surrounding
+    /// text is parsed; so the text is parsed only once. May fail where
+    /// [`to_value`](Self::to_value) of the text does not: then use the text.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not valid JSON, or a tree would change it.
     pub fn read_tree<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tree::deserialize(deserializer).map(Self::of)
     }
@@ -73,13 +98,26 @@ impl Payload {
         Self(Repr::Json(Bytes::from_static(b"null")))
     }
 
-    /// Whether it is JSON text that says `null`. A typed value is never looked at.
+    /// Whether this is the JSON text `null`. Typed values are not examined.
     pub(crate) fn is_null(&self) -> bool {
         matches!(&self.0, Repr::Json(text) if text.trim_ascii() == b"null")
     }
 
-    /// Reads the value as a `T`. What does not fit is the reader's `INTERNAL`
-    /// fault; input of callers is checked by the action before this.
+    /// Reads the value as a `T`. A mismatch is an `INTERNAL` error of the reading code; the action
+    /// has checked the input of callers before.
+    ///
+    /// ```
+    /// use oxikit_core::{Payload, StatusCode};
+    ///
+    /// let output = Payload::of("ready".to_owned());
+    /// assert_eq!(output.clone().parse::<String>()?, "ready");
+    /// assert_eq!(output.parse::<u32>().unwrap_err().code(), StatusCode::Internal);
+    /// # Ok::<(), oxikit_core::Status>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `INTERNAL` if the value is not a `T`.
     pub fn parse<T: DeserializeOwned + 'static>(self) -> Result<T, Status> {
         self.try_parse().map_err(Status::from)
     }
@@ -106,7 +144,7 @@ impl Payload {
             Repr::Value(value) => {
                 let mut slot: Option<T> = None;
                 match value.take_into(&mut slot) {
-                    // The slot was filled, so this is never the error.
+                    // `Ok` means that the slot was filled, so the fallback is never used.
                     Ok(()) => slot.ok_or_else(Self::null),
                     Err(value) => Err(Self(Repr::Value(value))),
                 }
@@ -114,7 +152,8 @@ impl Payload {
         }
     }
 
-    /// Bytes it holds, as far as can be told without a look at the value.
+    /// Bytes that count against the limit of a queue. Of a typed value this is only the size of its
+    /// type, not of its heap data: measuring that would cost as much as writing it.
     pub(crate) fn weight(&self) -> usize {
         match &self.0 {
             Repr::Json(text) => text.len(),
@@ -130,8 +169,12 @@ impl Payload {
         }
     }
 
-    /// The value as a tree. What a tree would change is refused, as
-    /// [`check_exact`](crate::check_exact) says.
+    /// The value as a tree. Text that a tree would change is refused: repeated members and
+    /// numbers that would be rounded, see [`check_exact`](crate::check_exact).
+    ///
+    /// # Errors
+    ///
+    /// `INTERNAL` if the value cannot be written as JSON, or a tree would change it.
     pub fn to_value(&self) -> Result<Value, Status> {
         self.try_to_value().map_err(Status::from)
     }
@@ -146,7 +189,11 @@ impl Payload {
         }
     }
 
-    /// The value as JSON text.
+    /// The value as JSON text. Free of cost for a payload that holds text.
+    ///
+    /// # Errors
+    ///
+    /// If the value cannot be written as JSON.
     pub fn to_json(&self) -> Result<Bytes, serde_json::Error> {
         match &self.0 {
             Repr::Json(text) => Ok(text.clone()),
@@ -159,6 +206,10 @@ impl Payload {
     }
 
     /// Appends the value as JSON text, without a buffer of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the value cannot be written as JSON; part of it may have been appended.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         match &self.0 {
             Repr::Json(text) => {
@@ -212,7 +263,7 @@ trait AnyValue: Send + Sync {
     fn weight(&self) -> usize;
 
     /// Moves the value into `slot`, an `Option` of its type. Fails when the slot
-    /// is of another type, or when somebody else still holds the value.
+    /// is of another type, or when another clone still holds the value.
     fn take_into(self: Arc<Self>, slot: &mut dyn Any) -> Result<(), Arc<dyn AnyValue>>;
 }
 
@@ -233,12 +284,14 @@ impl<T: Serialize + Send + Sync + 'static> AnyValue for T {
         let Some(slot) = slot.downcast_mut::<Option<T>>() else {
             return Err(self);
         };
+        // A shared value is not cloned here, as `T` need not be `Clone`. The caller falls back to
+        // JSON, which is correct for every type, only slower.
         *slot = Some(Arc::try_unwrap(self).map_err(|shared| shared as Arc<dyn AnyValue>)?);
         Ok(())
     }
 }
 
-/// `value` as a type that was compared with its own.
+/// `value` as the type `To`, which the caller has compared with `From` by [`TypeId`].
 pub(crate) fn same_type<From: 'static, To: 'static>(value: From) -> To {
     try_cast(value).unwrap_or_else(|_| unreachable!("the types were compared"))
 }

@@ -1,4 +1,9 @@
-//! The chunks of a run on their way to the reader: bounded in number and bytes.
+//! The queue between the code of an action, which sends chunks, and the reader of its run.
+//!
+//! The queue is bounded in number and bytes. A full queue is the backpressure: the sender waits,
+//! and with it the code of the action, until the reader has taken a chunk. This is not a general
+//! channel; it also knows whether the run has ended or its reader is gone (closed), and whether
+//! chunks are no longer needed (retired).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,13 +15,30 @@ use tokio::task::coop::poll_proceed;
 
 use crate::Payload;
 
-/// So many chunks wait for the reader before the sender has to.
+/// Maximum number of queued chunks. The sender waits while the queue is full.
 const MAX_CHUNKS: usize = 256;
-/// So many bytes of them. One chunk may be larger when it is alone.
+/// Maximum number of queued bytes. A larger chunk is accepted when the queue is empty.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// The reading side of an [`Emitter`](crate::Emitter). Dropping it tells the
-/// sender that nobody reads.
+/// The reading side of an [`Emitter`](crate::Emitter). Dropping it closes the queue, so that
+/// sending fails.
+///
+/// The queue holds at most 256 chunks and 256 KiB; senders wait while it is full. Readers of a
+/// [`Run`](crate::Run) get its chunks as events instead.
+///
+/// ```
+/// use oxikit_core::{Emitter, Result};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let (out, mut chunks) = Emitter::<u32>::channel();
+/// out.send(1).await?;
+/// chunks.close();
+/// assert!(out.send(2).await.is_err());
+/// // A chunk that was sent before can still be read.
+/// assert_eq!(chunks.recv().await.unwrap().parse::<u32>()?, 1);
+/// assert!(chunks.recv().await.is_none());
+/// # Ok(()) }
+/// ```
 pub struct Chunks(Arc<Queue>);
 
 /// The sending side.
@@ -24,10 +46,10 @@ pub struct Chunks(Arc<Queue>);
 pub(crate) struct ChunkSender(Arc<Queue>);
 
 struct Queue {
-    /// Whether chunks are written as JSON when they are sent: their bytes can
-    /// only be counted then. For readers outside of the process.
+    /// Whether chunks are written as JSON when they are sent, for readers outside of the process.
+    /// Only then are their bytes known.
     is_for_wire: bool,
-    /// Whether chunks go nowhere, and nobody minds.
+    /// Whether chunks are discarded without an error for the code that sends them.
     is_retired: AtomicBool,
     state: Mutex<State>,
 }
@@ -62,16 +84,16 @@ impl ChunkSender {
 
     pub(crate) fn retire(&self) {
         self.0.is_retired.store(true, Ordering::Relaxed);
-        // Whoever waits for room need not any more.
+        // Senders that wait for room must see the flag: without a reader, no other wake-up comes.
         let senders = std::mem::take(&mut self.0.lock().senders);
         senders.into_iter().for_each(Waker::wake);
     }
 
-    /// Sends one chunk; waits while the reader is behind.
+    /// Sends one chunk; waits while the queue is full.
     pub(crate) async fn send(&self, chunk: Payload) -> Result<(), Closed> {
         let mut chunk = Some(chunk);
         std::future::poll_fn(|cx| {
-            // A task that only sends must let others run too.
+            // Uses tokio's cooperative budget: a task that only sends must let others run too.
             let budget = ready!(poll_proceed(cx));
             let sent = self.poll_send(cx, &mut chunk);
             if sent.is_ready() {
@@ -88,10 +110,12 @@ impl ChunkSender {
             return Poll::Ready(Err(Closed));
         }
         let bytes = chunk.as_ref().map_or(0, Payload::weight);
+        // An empty queue accepts a chunk of any size; otherwise a chunk larger than `MAX_BYTES`
+        // would wait forever.
         let has_room = state.chunks.len() < MAX_CHUNKS && state.bytes + bytes <= MAX_BYTES;
         if !has_room && !state.chunks.is_empty() {
-            // A sender that is asked again and again, as in a `select!` with a
-            // timer, must not pile up wakers while the reader is away.
+            // A sender that is polled again and again, as in a `select!` with a
+            // timer, must not add a waker each time while the reader takes no chunks.
             if !state.senders.iter().any(|sender| sender.will_wake(cx.waker())) {
                 state.senders.push(cx.waker().clone());
             }
@@ -100,6 +124,7 @@ impl ChunkSender {
         state.bytes += bytes;
         state.chunks.extend(chunk.take());
         let reader = state.reader.take();
+        // Wakers are called after the lock is released, as they may run other code at once.
         drop(state);
         if let Some(reader) = reader {
             reader.wake();
@@ -109,13 +134,13 @@ impl ChunkSender {
 }
 
 impl Chunks {
-    /// The next chunk; `None` when it was [closed](Self::close) and all is read.
-    /// Senders that go away do not end it: the end of the work does.
+    /// The next chunk; `None` when the queue was [closed](Self::close) and all chunks are read.
+    /// It does not end when all emitters are dropped: the end of the work closes the queue.
     pub async fn recv(&mut self) -> Option<Payload> {
         std::future::poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// The next chunk, for those who write futures by hand.
+    /// As [`recv`](Self::recv), for hand-written futures.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<Payload>> {
         let budget = ready!(poll_proceed(cx));
         let mut state = self.0.lock();
@@ -137,9 +162,9 @@ impl Chunks {
         polled
     }
 
-    /// A chunk that is ready now, without asking to be woken for the next: user
-    /// code is polled right after, by the same task, and a chunk it sends must not
-    /// wake a task that is awake. Pending only when the task has to let others run.
+    /// A chunk that is ready now, without registering a waker for the next. The same task polls
+    /// user code right after, and a chunk that this code sends must not wake the task that is
+    /// running anyway. `Pending` only when the task has used up its budget.
     pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Option<Payload>> {
         let budget = ready!(poll_proceed(cx));
         let mut state = self.0.lock();
@@ -152,7 +177,7 @@ impl Chunks {
         Poll::Ready(Some(chunk))
     }
 
-    /// A chunk that is ready now.
+    /// A chunk that is ready now; `None` if the queue is empty.
     pub fn try_recv(&mut self) -> Option<Payload> {
         let taken = self.0.lock().take();
         let (chunk, senders) = taken?;
@@ -160,7 +185,7 @@ impl Chunks {
         Some(chunk)
     }
 
-    /// Takes no more; what was sent can still be read.
+    /// Accepts no further chunks: sending fails with `CANCELLED`. Queued chunks can still be read.
     pub fn close(&mut self) {
         let mut state = self.0.lock();
         state.is_closed = true;
@@ -181,7 +206,7 @@ impl State {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole after every statement, so a panic does not spoil it.
+        // The state is consistent after every statement, so it is usable after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,13 @@
-//! Covers secrets before anything is recorded.
+//! Replaces secrets by `<redacted>` before texts are logged, traced or sent to the tools.
 //!
-//! Two things give a secret away: the name it stands under, such as `password`
-//! or `x-api-key`, and its own shape, such as `sk-…` or a private key. Text is
+//! A secret is recognised by the name of its field, such as `password`
+//! or `x-api-key`, or by its own format, such as `sk-…` or a private key. Text is
 //! never parsed: JSON, JSON inside of a JSON string, cut JSON and the message of
-//! an error are all read the same way, and what was valid JSON stays valid. Clean
-//! text is read once and handed back as it is.
+//! an error are all scanned the same way, and valid JSON stays valid. Text without secrets
+//! is scanned once and returned without a copy.
+//!
+//! This is a second line of defence: it finds secrets that are likely, not all. A value that is
+//! known to be secret belongs in a [`Secret`](crate::Secret).
 //!
 //! ```
 //! use oxikit_core::redact;
@@ -32,15 +35,20 @@ use serde_json::Value;
 
 pub use names::is_secret_name;
 
-/// Stands where a secret was.
+/// The text that replaces a secret.
 pub const REDACTED: &str = "<redacted>";
 
-/// Any text without its secrets.
+/// Replaces the secrets of any text: a log line, the message of an error, JSON.
+///
+/// ```
+/// let line = oxikit_core::redact::text("sent Authorization: Bearer abcdefghijklmnop0123456789");
+/// assert_eq!(line, "sent Authorization: Bearer <redacted>");
+/// ```
 pub fn text(text: &str) -> Cow<'_, str> {
     match escapes::plain(text) {
         None => cover(text),
-        // What is spelled with escapes is read without them, and only shown
-        // without them if there was something to cover.
+        // Text with escapes is scanned without them. The unescaped text is returned only if it
+        // contained a secret.
         Some(plain) => match cover(&plain) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
             Cow::Owned(covered) => Cow::Owned(covered),
@@ -48,8 +56,8 @@ pub fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// JSON as it travels, whole or cut, without its secrets. Broken UTF-8 is
-/// replaced.
+/// Replaces the secrets of JSON bytes, complete or cut. Invalid UTF-8 is
+/// replaced by U+FFFD.
 pub fn json_text<T: AsRef<[u8]> + ?Sized>(json: &T) -> Cow<'_, str> {
     match String::from_utf8_lossy(json.as_ref()) {
         Cow::Borrowed(json) => text(json),
@@ -57,17 +65,26 @@ pub fn json_text<T: AsRef<[u8]> + ?Sized>(json: &T) -> Cow<'_, str> {
     }
 }
 
-/// Covers the secrets of a JSON tree.
+/// Replaces the secrets of a JSON tree in place.
+///
+/// ```
+/// use oxikit_core::redact;
+/// use serde_json::json;
+///
+/// let mut login = json!({ "user": "ada", "password": "hunter2", "retries": 3 });
+/// redact::value(&mut login);
+/// assert_eq!(login, json!({ "user": "ada", "password": "<redacted>", "retries": 3 }));
+/// ```
 pub fn value(value: &mut Value) {
     walk(value, &|_| false);
 }
 
-/// As [`value`]; members of these names are covered whatever they hold.
+/// As [`value`]; the values of members with these names are always replaced.
 pub(crate) fn value_and(value: &mut Value, names: &[&str]) {
     walk(value, &|name| names.iter().any(|known| name.eq_ignore_ascii_case(known)));
 }
 
-/// An attribute of a span: secret by its own name, or by what it holds.
+/// Replaces the value of a span attribute if its name is secret, else the secrets inside of it.
 pub(crate) fn attribute(name: &str, value: Value) -> Value {
     let mut value = value;
     if is_secret_name(name) && holds_something(&value) {
@@ -98,7 +115,7 @@ fn walk(value: &mut Value, always: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// `null`, `true`, `false` and `""` tell nothing, and help whoever reads the trace.
+/// `null`, `true`, `false` and `""` reveal nothing, and help the reader of the trace.
 fn holds_something(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(_)) && value != ""
 }
@@ -109,7 +126,7 @@ fn cover(text: &str) -> Cow<'_, str> {
     then(covered, patterns::cover)
 }
 
-/// What another look makes of a text; copied only if it changes something.
+/// Applies another replacement to a text; it is copied only if it changes.
 fn then(text: Cow<'_, str>, cover: fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
     match text {
         Cow::Borrowed(text) => cover(text),

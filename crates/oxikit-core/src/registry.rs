@@ -1,4 +1,8 @@
-//! All actions of an application, by key.
+//! The actions of an application, by key.
+//!
+//! The registry also holds what belongs to the application as a whole: resolvers of actions, named
+//! values for the developer tools, span exporters, and one value of each type that other crates
+//! need ([`Registry::state`]). It does not run actions in the background or own any task.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
@@ -15,32 +19,87 @@ use crate::{
     Action, ActionKind, Call, OpenSpan, Payload, Result, SpanExporter, SpanRecord, Status, notice,
 };
 
-/// Finds actions that are made on demand, such as the models of a provider.
+/// Makes actions on demand, such as the models of a provider.
+///
+/// The registry calls a resolver only for names with its namespace, and registers the action that
+/// it returns: the next lookup of the same name does not reach the resolver.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use async_trait::async_trait;
+/// use oxikit_core::{Action, ActionKind, ActionResolver, Call, Registry, Result};
+///
+/// /// Makes `units/<factor>`, which multiplies by that factor.
+/// struct Units;
+///
+/// #[async_trait]
+/// impl ActionResolver for Units {
+///     fn namespace(&self) -> &str {
+///         "units"
+///     }
+///
+///     async fn resolve(&self, kind: ActionKind, name: &str) -> Result<Option<Action>> {
+///         let factor = name.trim_start_matches("units/").parse::<f64>();
+///         let (ActionKind::Flow, Ok(factor)) = (kind, factor) else { return Ok(None) };
+///         let action = Action::builder(kind, name);
+///         Ok(Some(action.handler(move |value: f64| async move { Ok(value * factor) })))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let registry = Registry::default();
+/// registry.add_resolver(Arc::new(Units));
+/// let output = registry.run("/flow/units/2.5", Call::new(4.0)).await?;
+/// assert_eq!(output.parse::<f64>()?, 10.0);
+/// # Ok(()) }
+/// ```
 #[async_trait]
 pub trait ActionResolver: Send + Sync {
-    /// What the names of its actions begin with, before the `/`.
+    /// Prefix of the names of its actions, before the `/`.
     fn namespace(&self) -> &str;
 
-    /// Makes the action, or answers `None` if there is no such. `name` includes
-    /// the namespace. May be called again for the same name.
+    /// Makes the action, or returns `None` if the resolver does not know it. `name` includes
+    /// the namespace. May be called again for the same name, also at the same time. An error
+    /// fails the lookup.
     async fn resolve(&self, kind: ActionKind, name: &str) -> Result<Option<Action>>;
 
-    /// What could be resolved, for the developer tools.
+    /// The actions that could be resolved, for the developer tools. Names that are not listed can
+    /// be resolved too; the default lists none.
     async fn list(&self) -> Result<Vec<ActionDescriptor>> {
         Ok(Vec::new())
     }
 }
 
 /// All actions of an application. Cheap to clone; clones share everything.
+///
+/// ```
+/// use oxikit_core::{Action, ActionKind, Call, Context, Registry, Result};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let registry = Registry::default();
+/// let flow = |name: &str| Action::builder(ActionKind::Flow, name);
+/// registry.register(flow("double").handler(|n: u32| async move { Ok(n * 2) }));
+/// registry.register(flow("quadruple").handler(|n: u32, ctx: Context| async move {
+///     // An action calls another one by its key.
+///     let doubled = ctx.registry().run("/flow/double", Call::new(n)).await?;
+///     ctx.registry().run("/flow/double", Call::new(doubled)).await?.parse::<u32>()
+/// }));
+///
+/// let output = registry.run("/flow/quadruple", Call::new(3)).await?;
+/// assert_eq!(output.parse::<u32>()?, 12);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Default)]
 pub struct Registry(Arc<Inner>);
 
-/// A [`Registry`] that is not kept alive by this handle.
+/// A handle that does not keep its [`Registry`] alive. Values that the registry owns, such as its
+/// actions, hold this one to refer to it: a strong handle would never be freed.
 #[derive(Clone)]
 pub struct WeakRegistry(Weak<Inner>);
 
 impl WeakRegistry {
-    /// The registry, while somebody else holds it.
+    /// The registry, as long as another handle keeps it alive.
     pub fn upgrade(&self) -> Option<Registry> {
         self.0.upgrade().map(Registry)
     }
@@ -57,11 +116,13 @@ struct Inner {
     actions: RwLock<HashMap<String, Action>>,
     resolvers: RwLock<Vec<Arc<dyn ActionResolver>>>,
     values: RwLock<BTreeMap<(&'static str, String), Value>>,
-    /// Empty until the first is added, so that nobody who traces nothing pays.
+    /// Empty until the first is added, so that applications without tracing do not pay for it.
     exporter: OnceLock<RwLock<Arc<dyn SpanExporter>>>,
     records_secrets: AtomicBool,
     shows_failures: AtomicBool,
     states: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    /// Messages about names that were defined twice, while they are collected.
+    duplicates: RwLock<Option<Vec<String>>>,
 }
 
 impl Registry {
@@ -84,32 +145,36 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn register(&self, action: Action) {
-        let former = self.replace(action.clone());
-        if former.is_some_and(|former| !former.is_same(&action)) {
+        let previous = self.replace(action.clone());
+        if previous.is_some_and(|previous| !previous.is_same(&action)) {
             let (kind, name) = (action.kind(), action.name());
-            notice::warning(format_args!(
+            self.report_duplicate(format!(
                 "two definitions of the {kind} `{name}`: the later one replaces the earlier; give one of them another name"
             ));
         }
     }
 
-    /// Adds an action, in the place of the one with the same key if there is one.
-    /// Returns that one.
+    /// Adds an action without a warning, and returns the action with the same key that it replaces.
     pub fn replace(&self, action: Action) -> Option<Action> {
         write(&self.0.actions).insert(action.key().to_owned(), action)
     }
 
-    /// Takes an action out.
+    /// Removes the action with this key and returns it. Its runs go on.
     pub fn remove(&self, key: &str) -> Option<Action> {
         write(&self.0.actions).remove(key)
     }
 
-    /// The action with this key, if it is there already.
+    /// The registered action with this key. Resolvers are not asked.
     pub fn get(&self, key: &str) -> Option<Action> {
         read(&self.0.actions).get(key).cloned()
     }
 
-    /// The action of this kind and name; resolvers are asked if it is not there.
+    /// The action of this kind and name. If it is not registered, the resolver of its namespace is
+    /// asked, and the result is registered. `None` if neither knows it.
+    ///
+    /// # Errors
+    ///
+    /// The error of the resolver, if it fails.
     pub async fn resolve(&self, kind: ActionKind, name: &str) -> Result<Option<Action>> {
         let key = format!("/{kind}/{name}");
         if let Some(action) = self.get(&key) {
@@ -127,13 +192,19 @@ impl Registry {
         };
         let action = resolver.resolve(kind, name).await?;
         if let Some(action) = &action {
-            // Two callers may have resolved it at the same time.
+            // `replace`, not `register`: two callers may have resolved it at the same time, and
+            // that is not a duplicate definition.
             self.replace(action.clone());
         }
         Ok(action)
     }
 
-    /// The action with this key; a missing one is `NOT_FOUND`.
+    /// The action with this key, such as `/flow/greet`. If it is not registered, the resolver of
+    /// its namespace is asked.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such action; the error of the resolver, if it fails.
     pub async fn resolve_key(&self, key: &str) -> Result<Action> {
         if let Some(action) = self.get(key) {
             return Ok(action);
@@ -145,7 +216,11 @@ impl Registry {
         self.resolve(kind, name).await?.ok_or_else(missing)
     }
 
-    /// Runs the action with this key.
+    /// Runs the action with this key to its end, and returns the output.
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve_key`](Self::resolve_key) and [`Action::run`].
     pub async fn run(&self, key: &str, call: Call) -> Result<Payload> {
         let action = self.resolve_key(key).await?;
         action.run(call.in_registry(self)).await
@@ -186,32 +261,78 @@ impl Registry {
         resolvers.push(resolver);
         drop(resolvers);
         if is_second {
-            notice::warning(format_args!(
+            self.report_duplicate(format!(
                 "two plugins for `{namespace}/…`: only the first one is asked; remove one of them"
             ));
         }
     }
 
+    /// Reports that a name was defined twice: a [warning](crate::notice), or an entry of
+    /// [`collect_duplicates`](Self::collect_duplicates) while that runs.
+    pub fn report_duplicate(&self, message: String) {
+        if let Some(collected) = &mut *write(&self.0.duplicates) {
+            collected.push(message);
+            return;
+        }
+        notice::warning(message);
+    }
+
+    /// Runs `define` and returns what was defined twice meanwhile, instead of warning about
+    /// it. An application is made this way, so that such a mistake fails its start.
+    ///
+    /// ```
+    /// use oxikit_core::{Action, ActionKind, Registry};
+    ///
+    /// let registry = Registry::default();
+    /// let ((), duplicates) = registry.collect_duplicates(|| {
+    ///     for answer in [1, 2] {
+    ///         let action = Action::builder(ActionKind::Flow, "twice");
+    ///         registry.register(action.handler(move |_: ()| async move { Ok(answer) }));
+    ///     }
+    /// });
+    /// assert_eq!(duplicates.len(), 1);
+    /// ```
+    pub fn collect_duplicates<T>(&self, define: impl FnOnce() -> T) -> (T, Vec<String>) {
+        *write(&self.0.duplicates) = Some(Vec::new());
+        let defined = define();
+        let duplicates = write(&self.0.duplicates).take();
+        (defined, duplicates.unwrap_or_default())
+    }
+
     /// Keeps a named value that the developer tools list, such as the default
-    /// model.
+    /// model. It replaces the value of the same kind and name.
     pub fn set_value(&self, kind: &'static str, name: impl Into<String>, value: Value) {
         write(&self.0.values).insert((kind, name.into()), value);
     }
 
-    /// One named value.
+    /// The value of this kind and name.
     pub fn value(&self, kind: &'static str, name: &str) -> Option<Value> {
         read(&self.0.values).get(&(kind, name.to_owned())).cloned()
     }
 
-    /// All named values of a kind.
+    /// All values of a kind, by name.
     pub fn values(&self, kind: &str) -> BTreeMap<String, Value> {
         let values = read(&self.0.values);
         let of_kind = values.iter().filter(|((of, _), _)| *of == kind);
         of_kind.map(|((_, name), value)| (name.clone(), value.clone())).collect()
     }
 
-    /// The one `T` of this application, made when it is first asked for. Crates
-    /// above keep here what belongs to the application and is no action.
+    /// The one value of type `T` of this application, made by `Default` at the first call. Crates
+    /// that build on this one keep data of the application here that is not an action.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// use oxikit_core::Registry;
+    ///
+    /// #[derive(Default)]
+    /// struct Served(AtomicU32);
+    ///
+    /// let registry = Registry::default();
+    /// registry.state::<Served>().0.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(registry.clone().state::<Served>().0.load(Ordering::Relaxed), 1);
+    /// ```
+    #[expect(clippy::missing_panics_doc, reason = "the key is the type of the value")]
     pub fn state<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
         let known = read(&self.0.states).get(&TypeId::of::<T>()).cloned();
         let state = known.unwrap_or_else(|| {
@@ -223,12 +344,13 @@ impl Registry {
         state.downcast().expect("the key is the type of the value")
     }
 
-    /// A handle that does not keep the application alive.
+    /// A handle that does not keep the registry alive.
     pub fn downgrade(&self) -> WeakRegistry {
         WeakRegistry(Arc::downgrade(&self.0))
     }
 
-    /// Sends all spans there too from now on.
+    /// Adds an exporter. All exporters get all spans that begin from now on.
+    #[expect(clippy::missing_panics_doc, reason = "only the first call takes the exporter")]
     pub fn add_exporter(&self, exporter: Arc<dyn SpanExporter>) {
         let mut first = Some(exporter);
         let current = self.0.exporter.get_or_init(|| {
@@ -240,9 +362,9 @@ impl Registry {
         }
     }
 
-    /// From now on spans show what they would otherwise cover as `<redacted>`:
-    /// what stands under names such as `password`, and what looks like a key. For
-    /// a machine of one's own only; what a caller brings along stays covered.
+    /// Records secrets in spans from now on. By default, values under names such as `password`
+    /// and texts that look like keys appear as `<redacted>`. Use it only on a developer's own
+    /// machine. The data of the caller ([`ActionContext`](crate::ActionContext)) stays covered.
     pub fn record_secrets(&self) {
         self.0.records_secrets.store(true, Ordering::Relaxed);
     }
@@ -254,9 +376,9 @@ impl Registry {
         }
     }
 
-    /// From now on callers of servers read the whole of a failure, with its trace id,
-    /// also where its status is not public. For development only: the developer tools
-    /// turn it on when they start. Secrets stay covered.
+    /// Sends whole failures to the callers of servers from now on, with their trace ids, also if
+    /// the status is not public. For development only: the developer tools call it when they
+    /// start. Secrets stay covered.
     pub fn show_failures(&self) {
         self.0.shows_failures.store(true, Ordering::Relaxed);
     }
@@ -266,7 +388,7 @@ impl Registry {
         self.0.shows_failures.load(Ordering::Relaxed)
     }
 
-    /// Where spans go, if anywhere.
+    /// The exporter that all spans go to: all added exporters as one. `None` if there is none.
     pub fn exporter(&self) -> Option<Arc<dyn SpanExporter>> {
         self.0.exporter.get().map(|exporter| read(exporter).clone())
     }
@@ -307,8 +429,8 @@ impl fmt::Debug for Registry {
     }
 }
 
-// The locks guard plain maps that are whole after every statement, so a panic
-// elsewhere does not spoil them.
+// The locks guard plain maps that are consistent after every statement, so a lock that was
+// poisoned by a panic elsewhere can be used.
 fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,8 @@
-//! One running of an action.
+//! One run of an action.
+//!
+//! A run is polled by its reader; there is no task behind it. The order of events is an invariant:
+//! all chunks that were sent before user code returned come before the output, and nothing comes
+//! after it.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,22 +16,40 @@ use crate::execution::Execution;
 use crate::queue::Chunks;
 use crate::{Context, Payload, Result, SpanId, Status, TraceId};
 
-/// What a [`Run`] yields: any number of chunks, then one of the other two.
+/// An event of a [`Run`]: any number of chunks, then one of the other two.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A piece of the answer.
+    /// A chunk that the action has emitted.
     Chunk(Payload),
-    /// The output; the run has ended well.
+    /// The output: the run has ended successfully.
     Done(Payload),
-    /// Why there is no output; the run has ended.
+    /// The error: the run has ended without an output.
     Failed(Status),
 }
 
-/// One running of an action: a stream of [`Event`]s.
+/// One run of an action: a stream of [`Event`]s.
 ///
-/// The work goes on while somebody reads: there is no task behind a run, so a
-/// slow reader slows the action, and dropping the run cancels it. To let it go
-/// on alone, [`detach`](Self::detach) it or move it into a task.
+/// The action only makes progress while the run is polled: there is no task behind a run, so a
+/// slow reader slows the action, and dropping the run cancels it. To let the action continue
+/// without a reader, [`detach`](Self::detach) the run or move it into a task.
+///
+/// ```
+/// use oxikit_core::{Action, ActionKind, Call, Context, Emitter, Event, Result};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let endless = Action::builder(ActionKind::Flow, "endless").handler(
+///     |_: (), _: Context, out: Emitter<u32>| async move {
+///         for n in 0.. {
+///             out.send(n).await?;
+///         }
+///         Ok(())
+///     },
+/// );
+/// let mut run = endless.start(Call::empty())?;
+/// assert!(matches!(run.next().await, Some(Event::Chunk(_))));
+/// drop(run); // The action ends at its next await.
+/// # Ok(()) }
+/// ```
 pub struct Run {
     execution: Execution<'static, Payload>,
     /// `None` once all chunks have been read.
@@ -35,9 +57,9 @@ pub struct Run {
     end: End,
 }
 
-/// How near a run is to its end.
+/// The progress of a run towards its last event.
 enum End {
-    /// User code is at work.
+    /// User code has not returned yet.
     Ahead,
     /// User code has ended; chunks it sent may still have to be read.
     Known(Event),
@@ -45,7 +67,21 @@ enum End {
     Over,
 }
 
-/// Cancels a [`Run`] from elsewhere.
+/// Cancels a [`Run`] that another task reads. Cheap to clone; dropping it changes nothing.
+///
+/// ```
+/// use oxikit_core::{Action, ActionKind, Call, Context, Result, StatusCode};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let wait = Action::builder(ActionKind::Flow, "wait")
+///     .handler(|_: (), _: Context| async { Ok(std::future::pending::<()>().await) });
+/// let mut run = wait.start(Call::empty())?;
+/// let canceller = run.canceller();
+/// let reader = tokio::spawn(run.finish());
+/// canceller.cancel();
+/// assert_eq!(reader.await?.unwrap_err().code(), StatusCode::Cancelled);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Canceller(CancellationToken);
 
@@ -61,12 +97,12 @@ impl Run {
         Self { execution, chunks, end: End::Ahead }
     }
 
-    /// The trace of this run, known from the start.
+    /// The id of the trace of this run, known from the start.
     pub fn trace_id(&self) -> TraceId {
         self.execution.context().trace_id()
     }
 
-    /// The span of this run, known from the start.
+    /// The id of the span of this run, known from the start.
     pub fn span_id(&self) -> SpanId {
         self.execution.context().span_id()
     }
@@ -76,24 +112,31 @@ impl Run {
         self.execution.context()
     }
 
-    /// A handle that cancels this run from elsewhere.
+    /// A handle that cancels this run from another task.
     pub fn canceller(&mut self) -> Canceller {
         self.execution.watch_cancellation();
         Canceller(self.execution.context().cancellation().clone())
     }
 
-    /// The next event; `None` after the last.
+    /// The next event; `None` after the last. Nothing is lost when the future is dropped, so it
+    /// may stand in a `select!`.
     pub async fn next(&mut self) -> Option<Event> {
         std::future::poll_fn(|cx| self.poll_event(cx)).await
     }
 
-    /// A chunk that is ready now. Lets a writer send what there is as one piece.
+    /// A chunk that is ready now, without polling the action. A server reads the chunks that
+    /// follow an event this way, to send all of them in one write.
     pub fn ready_chunk(&mut self) -> Option<Payload> {
         self.chunks.as_mut()?.try_recv()
     }
 
-    /// The output, passing over the chunks.
-    pub async fn output(mut self) -> Result<Payload> {
+    /// Reads the run to its end and returns the output. Chunks that were not read are
+    /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// The status with which the action failed, or `CANCELLED` if the end was read already.
+    pub async fn finish(mut self) -> Result<Payload> {
         loop {
             match self.next().await {
                 // The receiver must stay: without it, sending a chunk fails.
@@ -105,20 +148,23 @@ impl Run {
         }
     }
 
-    /// Lets the run go on alone in a task of its own, its chunks unread. One that
+    /// Moves the run into a task of its own, where its chunks are skipped. A run that
     /// was started inside another action is still cancelled with that action,
-    /// unless its call is [`independent`](crate::Call::independent).
+    /// unless its call is [`independent`](crate::Call::independent). Dropping the handle changes
+    /// nothing.
     ///
     /// # Panics
+    ///
     /// Outside of a tokio runtime.
     pub fn detach(self) -> tokio::task::JoinHandle<Result<Payload>> {
-        tokio::spawn(self.output())
+        tokio::spawn(self.finish())
     }
 
-    /// The next event, for those who write futures by hand.
+    /// As [`next`](Self::next), for hand-written futures.
     pub fn poll_event(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Option<Event>> {
-        // A run that is called off ends even while a task of its own keeps the
-        // queue full.
+        // Queued chunks are read before user code is polled, so that a full queue has room again.
+        // A cancelled run skips them: otherwise a task of the user that keeps the queue full could
+        // delay the end forever.
         if !self.execution.is_called_off()
             && let Some(chunks) = &mut self.chunks
             && let Some(chunk) = ready!(chunks.poll_ready(cx))
@@ -128,8 +174,8 @@ impl Run {
         if matches!(self.end, End::Ahead) {
             match Pin::new(&mut self.execution).poll(cx) {
                 Poll::Ready(result) => {
-                    // A task of the user may still hold the sender: the end is
-                    // the end.
+                    // A task of the user may still hold the sender. Closing the queue keeps it
+                    // from adding chunks after the end.
                     if let Some(chunks) = &mut self.chunks {
                         chunks.close();
                     }
@@ -141,7 +187,7 @@ impl Run {
                 Poll::Pending => {}
             }
         }
-        // What was sent during this poll, or is left at the end.
+        // Chunks that were sent during this poll, or that are left at the end.
         match self.poll_chunk(cx) {
             Poll::Ready(Some(chunk)) => return Poll::Ready(Some(Event::Chunk(chunk))),
             // Also when the task's budget is used up: the end must not overtake
@@ -153,7 +199,7 @@ impl Run {
             End::Known(event) => Poll::Ready(Some(event)),
             End::Over => Poll::Ready(None),
             End::Ahead => {
-                // Nobody asked for chunks, and the work is not done.
+                // The run has no chunks to read, and user code has not returned yet.
                 self.end = End::Ahead;
                 Poll::Pending
             }

@@ -1,4 +1,8 @@
 //! JSON Schemas: derived from types, checked, and used to check values.
+//!
+//! Schemas also come from peers and from prompt files, so their size and the work that they can
+//! cause are limited (see `cost`). Error messages are worded as in the official runtimes, because
+//! clients show them.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,13 +19,13 @@ mod cost;
 
 use cost::{Cost, Explain};
 
-/// A schema may have this many bytes as JSON text.
+/// Maximum bytes of a schema as JSON text. A larger one is refused.
 const MAX_BYTES: usize = 256 * 1024;
-/// A schema may be nested this deep.
+/// Maximum levels of nesting of a schema. A deeper one is refused.
 const MAX_DEPTH: usize = 64;
-/// So many errors are listed; the rest is counted.
+/// Maximum number of errors in a message. Further errors are only counted.
 const MAX_ERRORS: usize = 20;
-/// A path or a reason is cut after so many bytes.
+/// Maximum bytes of a path or a reason in a message. The rest is cut.
 const MAX_TEXT: usize = 300;
 
 /// A JSON Schema that values can be checked against.
@@ -29,6 +33,23 @@ const MAX_TEXT: usize = 300;
 /// Compiled on first use and shared by all clones. References to other
 /// documents are refused: a schema never makes the process read a file or call
 /// a host.
+///
+/// ```
+/// use oxikit_core::Schema;
+/// use serde_json::json;
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct Order {
+///     item: String,
+///     count: u32,
+/// }
+///
+/// let schema = Schema::of::<Order>();
+/// assert!(schema.validate(&json!({ "item": "tea", "count": 2 })).is_ok());
+/// let error = schema.validate(&json!({ "item": "tea" })).unwrap_err();
+/// assert!(error.message().contains("must have required property 'count'"));
+/// # fn used(order: Order) -> (String, u32) { (order.item, order.count) }
+/// ```
 #[derive(Clone)]
 pub struct Schema(Arc<Inner>);
 
@@ -47,7 +68,8 @@ struct Compiled {
 }
 
 impl Schema {
-    /// The schema of a Rust type.
+    /// The schema of a Rust type: draft 7, without references where the type is not recursive.
+    /// Doc comments of the type become descriptions.
     pub fn of<T: JsonSchema>() -> Self {
         let mut json = generate::<T>();
         let proven_by_type = is_proven_by_parse(&json);
@@ -55,8 +77,23 @@ impl Schema {
         Self::from_parts(json, proven_by_type)
     }
 
-    /// A schema written by hand or sent by a peer. Too large, too deep, broken
-    /// or remote ones are `INVALID_ARGUMENT`.
+    /// A schema that is written by hand or sent by a peer. It is compiled here, so that a broken
+    /// schema is reported when it is defined, and not by the first call.
+    ///
+    /// ```
+    /// use oxikit_core::Schema;
+    /// use serde_json::json;
+    ///
+    /// let percent = Schema::from_json(json!({ "type": "integer", "maximum": 100 }))?;
+    /// assert!(percent.validate(&json!(7)).is_ok());
+    /// assert!(Schema::from_json(json!({ "$ref": "https://example.com/x.json" })).is_err());
+    /// # Ok::<(), oxikit_core::Status>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the schema is too large, too deep or broken, or refers to another
+    /// document.
     pub fn from_json(json: Value) -> Result<Self, Status> {
         let refuse = |why: String| Status::invalid_argument(format!("bad JSON schema: {why}"));
         if depth(&json, MAX_DEPTH) > MAX_DEPTH {
@@ -77,13 +114,13 @@ impl Schema {
         Self(Arc::new(Inner { json, proven_by_type, has_free_parts, compiled }))
     }
 
-    /// The schema itself.
+    /// The schema as JSON.
     pub fn as_json(&self) -> &Value {
         &self.0.json
     }
 
     /// Whether parsing into the type that this schema was derived from proves
-    /// all that the schema says, so that no second look is needed.
+    /// all that the schema says, so that the validator is not needed.
     pub(crate) fn is_proven_by_type(&self) -> bool {
         self.0.proven_by_type
     }
@@ -93,7 +130,13 @@ impl Schema {
         self.0.has_free_parts
     }
 
-    /// Checks a value; the status names every wrong place and what was expected.
+    /// Checks a value. The error names each wrong place and what was expected there, up to 20
+    /// places; of very large values and schemas only the first place, or none.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the value does not fit. Its details have the list of errors and the
+    /// schema.
     pub fn validate(&self, value: &Value) -> Result<(), Status> {
         let Compiled { validator, cost } = self
             .compiled()
@@ -164,8 +207,8 @@ fn generate<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Whether something holds for a schema and all schemas inside of it. Names of
-/// properties are no keywords, and values are no schemas.
+/// Whether a condition holds for a schema and all schemas inside of it. The names of
+/// properties are not taken for keywords, and plain values not for schemas.
 fn all_schemas(schema: &Value, holds: &mut impl FnMut(&Map<String, Value>) -> bool) -> bool {
     let members = match schema {
         Value::Object(members) => members,
@@ -183,9 +226,10 @@ fn all_schemas(schema: &Value, holds: &mut impl FnMut(&Map<String, Value>) -> bo
         })
 }
 
-/// Whether a schema takes members of any name, or any JSON, somewhere. If in doubt,
-/// it does.
+/// Whether a schema accepts members of any name, or any JSON, somewhere. In doubt the answer is
+/// `true`, which only costs a second scan of the text.
 fn has_free_parts(schema: &Value) -> bool {
+    // Without one of these keywords, a schema accepts every value.
     const SAY_WHAT: [&str; 7] = ["type", "$ref", "enum", "const", "anyOf", "oneOf", "allOf"];
     let is_any = |schema: &Value| *schema == Value::Bool(true);
     let has_any = |member: Option<&Value>| match member {
@@ -214,11 +258,11 @@ fn has_free_parts(schema: &Value) -> bool {
 /// that only an attribute can have added (ranges, lengths, patterns, formats)
 /// need the validator; the bounds of integer types and of tuples do not.
 ///
-/// Three things slip through, all harmless to code that gets a whole `T`: serde
-/// also takes a list for a struct inside of another value, `{"A":null}` for a
-/// unit variant `"A"`, and whatever a `deserialize_with` of the type is lenient
+/// Three differences are not found, all harmless to code that gets a whole `T`: serde
+/// also accepts a list for a struct inside of another value, `{"A":null}` for a
+/// unit variant `"A"`, and everything that a `deserialize_with` of the type is lenient
 /// about. And a schema that `#[schemars(with)]` or `extend` has made stricter by
-/// `enum` or `const` cannot be told from a type's own: give it to the builder's
+/// `enum` or `const` looks like the type's own: pass such a schema to the builder's
 /// `input_schema` instead, which is always checked.
 fn is_proven_by_parse(schema: &Value) -> bool {
     const NEED_VALIDATOR: [&str; 14] = [
@@ -250,6 +294,8 @@ fn is_proven_by_parse(schema: &Value) -> bool {
     })
 }
 
+/// Whether the bounds are those of the integer type that the schema was derived from, which serde
+/// checks itself.
 fn has_natural_bounds(members: &Map<String, Value>) -> bool {
     let (minimum, maximum) = (members.get("minimum"), members.get("maximum"));
     if minimum.is_none() && maximum.is_none() {
@@ -267,9 +313,9 @@ fn has_natural_bounds(members: &Map<String, Value>) -> bool {
         && maximum.is_none_or(|bound| bound.as_i64() == natural.1)
 }
 
-/// Takes out what says nothing or is refused: Gemini and OpenAI's strict mode do
-/// not take formats such as `uint8` and `double`, and a default of `null` is the
-/// same as none.
+/// Removes keywords that mean nothing or that providers refuse: Gemini and OpenAI's strict mode
+/// do not accept formats such as `uint8` and `double`, and a default of `null` is the
+/// same as no default.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -286,7 +332,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Whether the schema is one of numbers, or of numbers and `null`.
+/// Whether the schema accepts only numbers, or numbers and `null`.
 fn is_numeric(members: &Map<String, Value>) -> bool {
     let is_number = |name: &Value| name == "integer" || name == "number";
     match members.get("type") {
@@ -299,7 +345,7 @@ fn is_numeric(members: &Map<String, Value>) -> bool {
     }
 }
 
-/// The nesting of a value; gives up once it is past `limit`.
+/// The nesting depth of a value. It stops below `limit`, so that the recursion is bounded.
 fn depth(value: &Value, limit: usize) -> usize {
     if limit == 0 {
         return 1;
@@ -364,7 +410,7 @@ mod tests {
 
     use super::*;
 
-    /// What agents and models exchange in one process is never turned into a tree.
+    /// Values between agents and models of one process are never turned into a tree.
     #[test]
     fn the_wire_types_prove_their_schemas() {
         let schemas = [

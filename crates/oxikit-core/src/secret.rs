@@ -1,10 +1,23 @@
-//! Values that must not be shown.
+//! Values that must not be printed.
+//!
+//! [`Secret`] protects values that are known to be secret. Secrets inside of texts and JSON are
+//! found by [`redact`](crate::redact).
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Holds a key or a password; prints and serialises as `[redacted]`.
+/// A key or a password. It prints and serialises as `[redacted]`, also inside of other values, so
+/// that it cannot get into a log by accident.
+///
+/// ```
+/// use oxikit_core::Secret;
+///
+/// let key = Secret::new("sk-123".to_owned());
+/// assert_eq!(format!("{key} {key:?}"), "[redacted] [redacted]");
+/// assert_eq!(serde_json::to_string(&key).unwrap(), "\"[redacted]\"");
+/// assert_eq!(key.expose(), "sk-123");
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret<T>(T);
 
@@ -14,7 +27,7 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// The value itself, for the one place that needs it.
+    /// The value itself, for the place that sends it, such as the header of a request.
     pub fn expose(&self) -> &T {
         &self.0
     }

@@ -1,8 +1,10 @@
-//! Spans: what ran below what, for how long, and how it ended.
+//! Spans: the tree of actions and steps of a trace, their times and their results.
 //!
 //! Every action and step has its ids, made before its code starts. Attributes,
-//! in Genkit's names, are collected only while an exporter listens, and secrets are
-//! covered before it sees them.
+//! in Genkit's names, are collected only if an exporter is registered, and secrets are
+//! covered before it sees them. Exporters themselves are in other crates.
+
+mod trace_parent;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,19 +12,20 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use oxikit_wire::JsonObject;
+use oxikit_wire::{JsonObject, attribute};
 use serde_json::Value;
 
 use crate::{ActionContext, Status, StatusCode, redact};
+pub use trace_parent::TraceParent;
 
-/// An attribute is cut after so many bytes.
+/// Maximum bytes of an attribute. The rest is cut.
 const MAX_ATTRIBUTE: usize = 256 * 1024;
 
-/// Names a trace: 128 random bits, 32 hexadecimal digits.
+/// The id of a trace: 128 random bits, printed as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TraceId(u128);
 
-/// Names a span: 64 random bits, 16 hexadecimal digits.
+/// The id of a span: 64 random bits, printed as 16 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpanId(u64);
 
@@ -31,7 +34,12 @@ impl TraceId {
         Self(fastrand::u128(1..))
     }
 
-    /// As protocols in binary carry it.
+    /// The id with this number; `None` for 0, which no trace has.
+    pub(crate) fn from_number(number: u128) -> Option<Self> {
+        (number != 0).then_some(Self(number))
+    }
+
+    /// The id in network byte order, as binary protocols such as OTLP send it.
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
@@ -42,7 +50,12 @@ impl SpanId {
         Self(fastrand::u64(1..))
     }
 
-    /// As protocols in binary carry it.
+    /// The id with this number; `None` for 0, which no span has.
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        (number != 0).then_some(Self(number))
+    }
+
+    /// The id in network byte order, as binary protocols such as OTLP send it.
     pub fn to_bytes(self) -> [u8; 8] {
         self.0.to_be_bytes()
     }
@@ -72,22 +85,51 @@ impl fmt::Debug for SpanId {
     }
 }
 
-/// Where finished and started spans go.
+/// Receives the spans of an application, to store or send them.
 ///
 /// `start` and `end` are called on the path of the application's work: they must
-/// not block, wait or panic, and what cannot be kept is dropped. A span is
+/// not block, wait or panic, and spans that cannot be kept are dropped. A span is
 /// started once and ended once. An exporter never logs its own failures through
 /// a logger that it exports.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use async_trait::async_trait;
+/// use oxikit_core::{Action, ActionKind, Call, OpenSpan, Registry, SpanExporter, SpanRecord};
+///
+/// #[derive(Default)]
+/// struct Names(Mutex<Vec<String>>);
+///
+/// #[async_trait]
+/// impl SpanExporter for Names {
+///     fn start(&self, _: &OpenSpan) {}
+///
+///     fn end(&self, span: SpanRecord) {
+///         self.0.lock().unwrap().push(span.name);
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> oxikit_core::Result<()> {
+/// let (registry, names) = (Registry::default(), Arc::new(Names::default()));
+/// registry.add_exporter(names.clone());
+/// let greet = Action::builder(ActionKind::Flow, "greet");
+/// registry.register(greet.handler(|_: ()| async { Ok("hello") }));
+/// registry.run("/flow/greet", Call::empty()).await?;
+/// assert_eq!(*names.0.lock().unwrap(), ["greet"]);
+/// # Ok(()) }
+/// ```
 #[async_trait]
 pub trait SpanExporter: Send + Sync {
-    /// A span has begun. Whoever wants to show it while it runs keeps the handle
-    /// and looks a little later: most spans have ended by then.
+    /// Called when a span has begun. An exporter that shows running spans keeps the handle
+    /// and reads it a little later: most spans have ended by then.
     fn start(&self, span: &OpenSpan);
 
-    /// A span has ended.
+    /// Called when a span has ended, with all its attributes.
     fn end(&self, span: SpanRecord);
 
-    /// Waits until what was handed over so far has been sent, or given up.
+    /// Waits until the spans that were passed so far have been sent, or given up. Applications
+    /// call it before they exit.
     async fn flush(&self) {}
 }
 
@@ -95,9 +137,9 @@ pub trait SpanExporter: Send + Sync {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SpanRecord {
-    /// The trace it belongs to.
+    /// The trace that the span belongs to.
     pub trace_id: TraceId,
-    /// Its own id.
+    /// The id of the span itself.
     pub span_id: SpanId,
     /// The span above it; `None` for the root of a trace.
     pub parent_span_id: Option<SpanId>,
@@ -109,16 +151,16 @@ pub struct SpanRecord {
     pub end: Option<SystemTime>,
     /// Genkit's attributes, `genkit:…`, and the labels of the call.
     pub attributes: JsonObject,
-    /// How it ended.
+    /// The result; [`SpanStatus::Ok`] while the span runs.
     pub status: SpanStatus,
 }
 
-/// How a span ended.
+/// The result of a span.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpanStatus {
-    /// Well, or it still runs.
+    /// The span has succeeded, or still runs.
     Ok,
-    /// With a failure.
+    /// The span has failed.
     Error(SpanError),
 }
 
@@ -132,7 +174,7 @@ impl SpanStatus {
     }
 }
 
-/// The failure of a span.
+/// The failure of a span. Secrets in its texts are covered.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SpanError {
@@ -144,7 +186,7 @@ pub struct SpanError {
     pub report: String,
 }
 
-/// What a span stands for: the attribute `genkit:type`.
+/// The kind of a span: the attribute `genkit:type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StepKind {
@@ -172,14 +214,16 @@ impl StepKind {
     }
 }
 
-/// What becomes of secrets in what a span shows.
+/// The treatment of secrets in the attributes of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Secrets {
+    /// Secrets are replaced: the default.
     Covered,
+    /// Secrets are recorded as they are, by [`Registry::record_secrets`](crate::Registry::record_secrets).
     Shown,
 }
 
-/// What a new span needs to know.
+/// The arguments of a new span.
 pub(crate) struct SpanSpec<'a> {
     pub(crate) kind: StepKind,
     pub(crate) name: &'a str,
@@ -209,7 +253,7 @@ impl fmt::Debug for OpenSpan {
     }
 }
 
-/// A running span. Without an exporter it is three numbers.
+/// A running span. Without an exporter it only has its ids, so that it costs almost nothing.
 pub(crate) struct Span {
     pub(crate) trace_id: TraceId,
     pub(crate) span_id: SpanId,
@@ -221,12 +265,13 @@ struct Recording {
     /// Path that a child's path begins with.
     path: String,
     secrets: Secrets,
+    /// `None` once the span has ended: the record was moved to the exporter.
     record: Mutex<Option<SpanRecord>>,
 }
 
 impl Span {
-    /// The same span for those below it only: attributes and the end are the
-    /// first one's.
+    /// The same span, but only as the parent of others: attributes and the end of the original
+    /// span are not affected.
     pub(crate) fn as_parent(&self) -> Self {
         let recording = self.recording.as_deref().map(|recording| {
             Arc::new(Recording {
@@ -237,6 +282,11 @@ impl Span {
             })
         });
         Self { trace_id: self.trace_id, span_id: self.span_id, recording }
+    }
+
+    /// A span of another process. It is not recorded here.
+    pub(crate) fn remote(trace_id: TraceId, span_id: SpanId) -> Self {
+        Self { trace_id, span_id, recording: None }
     }
 
     pub(crate) fn start(
@@ -261,7 +311,8 @@ impl Span {
         }
     }
 
-    /// Ends the span; `output` is only asked for while an exporter listens.
+    /// Ends the span. The output is serialised only if there is an exporter. Later calls do
+    /// nothing.
     pub(crate) fn end(&self, result: Result<&dyn Fn() -> Option<Bytes>, &mut Status>) {
         let Some(recording) = &self.recording else {
             return;
@@ -273,13 +324,13 @@ impl Span {
         let attributes = &mut record.attributes;
         match result {
             Ok(output) => {
-                insert_text(attributes, "genkit:output", output(), recording.secrets);
-                attributes.insert("genkit:state".into(), "success".into());
+                insert_text(attributes, attribute::OUTPUT, output(), recording.secrets);
+                attributes.insert(attribute::STATE.into(), attribute::STATE_SUCCESS.into());
             }
             Err(status) => {
-                attributes.insert("genkit:state".into(), "error".into());
+                attributes.insert(attribute::STATE.into(), attribute::STATE_ERROR.into());
                 if status.attribute() {
-                    attributes.insert("genkit:isFailureSource".into(), true.into());
+                    attributes.insert(attribute::IS_FAILURE_SOURCE.into(), true.into());
                 }
                 record.status = SpanStatus::Error(SpanError {
                     code: status.code(),
@@ -334,29 +385,29 @@ impl Recording {
 }
 
 fn attributes(spec: &SpanSpec<'_>, path: String, is_root: bool) -> JsonObject {
-    // As many as most spans have at their end.
+    // The number of attributes that most spans have at their end.
     let mut attributes = JsonObject::with_capacity(12);
     for (key, value) in spec.labels.into_iter().flatten() {
         attributes.insert(key.clone(), spec.secrets.attribute(key, value.clone()));
     }
     let mut set = |key: &str, value: Value| attributes.insert(key.to_owned(), value);
-    set("genkit:type", spec.kind.as_str().into());
+    set(attribute::TYPE, spec.kind.as_str().into());
     if let Some((subtype, key)) = spec.action {
-        set("genkit:metadata:subtype", subtype.into());
-        set("genkit:key", key.into());
+        set(attribute::SUBTYPE, subtype.into());
+        set(attribute::KEY, key.into());
     }
-    set("genkit:name", spec.name.into());
+    set(attribute::NAME, spec.name.into());
     if is_root {
-        set("genkit:isRoot", true.into());
+        set(attribute::IS_ROOT, true.into());
     }
-    set("genkit:path", path.into());
+    set(attribute::PATH, path.into());
     if spec.action.is_some() && !spec.context.is_empty() {
-        set("genkit:metadata:context", spec.context.redacted().to_string().into());
+        set(attribute::CONTEXT, spec.context.redacted().to_string().into());
     }
-    insert_text(&mut attributes, "genkit:init", spec.init.and_then(|init| init()), spec.secrets);
+    insert_text(&mut attributes, attribute::INIT, spec.init.and_then(|init| init()), spec.secrets);
     insert_text(
         &mut attributes,
-        "genkit:input",
+        attribute::INPUT,
         spec.input.and_then(|input| input()),
         spec.secrets,
     );
@@ -380,7 +431,8 @@ impl Secrets {
         }
     }
 
-    /// Cut first: what is not kept need not be looked through.
+    /// The text as an attribute: without secrets and cut to [`MAX_ATTRIBUTE`]. It is cut first, so
+    /// that only the kept part is searched for secrets.
     fn text(self, text: &[u8]) -> String {
         let kept = &text[..text.len().min(MAX_ATTRIBUTE)];
         let kept = match self {

@@ -1,4 +1,8 @@
-//! The one error, and what of it may leave the process.
+//! The error of all calls, and the part of it that may leave the process.
+//!
+//! The rule is the same for every protocol: only a *public* status shows its message to callers.
+//! So code that turns errors of a database or a provider into a status cannot reveal internals by
+//! accident, because [`Status::new`] and the `From` implementations make internal ones.
 
 use std::error::Error;
 use std::fmt;
@@ -6,15 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxikit_wire::StatusCode;
+use oxikit_wire::rpc::ErrorData;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Why a call failed.
+/// The error of a call.
 ///
-/// A status is either *public*, meant for whoever called, or internal. Every
-/// protocol shows a stranger what [`outgoing`](Self::outgoing) answers: an
+/// A status is either *public*, meant for the caller, or internal. Every
+/// protocol sends only the part that [`outgoing`](Self::outgoing) returns: an
 /// internal status is reduced to its code's standard text there, while logs and
 /// traces of the application keep the whole of it.
 ///
@@ -38,12 +43,13 @@ struct Inner {
     details: Option<Value>,
     hint: Option<String>,
     retry_after: Option<Duration>,
+    challenge: Option<String>,
     cause: Option<Arc<dyn Error + Send + Sync>>,
     /// Whether a span has been marked as the source of this failure.
     attributed: bool,
 }
 
-/// What a stranger may read of a [`Status`].
+/// The part of a [`Status`] that may leave the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutgoingStatus {
     /// The code.
@@ -65,54 +71,58 @@ impl Status {
             details: None,
             hint: None,
             retry_after: None,
+            challenge: None,
             cause: None,
             attributed: false,
         }))
     }
 
-    /// A public status: whoever called reads the message.
+    /// A public status: the caller may read the message.
     pub fn public(code: StatusCode, message: impl Into<String>) -> Self {
         let mut status = Self::new(code, message);
         status.0.public = true;
         status
     }
 
-    /// Public: the call can never work as it was made.
+    /// Public: the arguments are wrong; the same call will never succeed. HTTP 400.
     pub fn invalid_argument(message: impl Into<String>) -> Self {
         Self::public(StatusCode::InvalidArgument, message)
     }
 
-    /// Public: the thing is not there, or not for this caller.
+    /// Public: the thing does not exist, or this caller may not know that it exists. HTTP 404.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::public(StatusCode::NotFound, message)
     }
 
-    /// Public: the system is not in the state that the call needs.
+    /// Public: the system is not in the state that the call needs. Retry after that has changed.
+    /// HTTP 400.
     pub fn failed_precondition(message: impl Into<String>) -> Self {
         Self::public(StatusCode::FailedPrecondition, message)
     }
 
-    /// Public: the caller is known and may not do this.
+    /// Public: the caller is authenticated and may not do this. HTTP 403.
     pub fn permission_denied(message: impl Into<String>) -> Self {
         Self::public(StatusCode::PermissionDenied, message)
     }
 
-    /// Public: the caller is not known.
+    /// Public: the caller is not authenticated. HTTP 401.
     pub fn unauthenticated(message: impl Into<String>) -> Self {
         Self::public(StatusCode::Unauthenticated, message)
     }
 
-    /// Public: a quota, a rate or a limit is used up.
+    /// Public: a quota, a rate or a limit is used up. HTTP 429; add
+    /// [`with_retry_after`](Self::with_retry_after) if the time is known.
     pub fn resource_exhausted(message: impl Into<String>) -> Self {
         Self::public(StatusCode::ResourceExhausted, message)
     }
 
-    /// Public: the work was stopped before its end.
+    /// Public: the work was cancelled before its end. HTTP 499.
     pub fn cancelled() -> Self {
         Self::public(StatusCode::Cancelled, "Action was cancelled")
     }
 
-    /// Internal: a fault of ours. The message is for logs and traces.
+    /// Internal: a fault of this application. The message is for logs and traces; callers read
+    /// "Internal error". HTTP 500.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::Internal, message)
     }
@@ -124,8 +134,16 @@ impl Status {
         self
     }
 
-    /// Tells the developer what to do about it. Shown with the message in logs, after
-    /// the hints that it already has; never leaves the process.
+    /// Adds advice for the developer. It is shown with the message in logs, after
+    /// earlier hints, and never leaves the process.
+    ///
+    /// ```
+    /// use oxikit_core::Status;
+    ///
+    /// let status = Status::internal("no database").with_hint("set `DATABASE_URL`");
+    /// assert_eq!(status.to_string(), "INTERNAL: no database (set `DATABASE_URL`)");
+    /// assert_eq!(status.outgoing().message, "Internal error");
+    /// ```
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         let hint = hint.into();
@@ -136,14 +154,31 @@ impl Status {
         self
     }
 
-    /// Says when a retry has a chance.
+    /// Sets the delay after which a retry may succeed. HTTP servers send it as `Retry-After`.
     #[must_use]
     pub fn with_retry_after(mut self, delay: Duration) -> Self {
         self.0.retry_after = Some(delay);
         self
     }
 
-    /// Keeps what caused the failure; it never leaves the process.
+    /// Sets how the caller can authenticate. HTTP servers send it as `WWW-Authenticate`, so it must
+    /// be a list of challenges of RFC 9110, without secrets.
+    ///
+    /// ```
+    /// use oxikit_core::Status;
+    ///
+    /// let status = Status::unauthenticated("the token has expired")
+    ///     .with_challenge(r#"Bearer error="invalid_token""#);
+    /// assert_eq!(status.challenge(), Some(r#"Bearer error="invalid_token""#));
+    /// ```
+    #[must_use]
+    pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.0.challenge = Some(challenge.into());
+        self
+    }
+
+    /// Sets the cause of the failure, for logs and [`report`](Self::report). It never leaves the
+    /// process.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<BoxError>) -> Self {
         self.0.cause = Some(Arc::from(cause.into()));
@@ -155,12 +190,13 @@ impl Status {
         self.0.code
     }
 
-    /// The whole message, as it is for logs and traces.
+    /// The whole message, for logs and traces. Send [`outgoing`](Self::outgoing) to callers
+    /// instead.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Whether whoever called may read the message.
+    /// Whether the caller may read the message.
     pub fn is_public(&self) -> bool {
         self.0.public
     }
@@ -170,9 +206,14 @@ impl Status {
         self.0.details.as_ref()
     }
 
-    /// When a retry has a chance, if the other side said so.
+    /// The delay after which a retry may succeed, if it is known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
+    }
+
+    /// How the caller can authenticate, if it is known.
+    pub fn challenge(&self) -> Option<&str> {
+        self.0.challenge.as_deref()
     }
 
     /// The cause, if it is of this type.
@@ -180,8 +221,19 @@ impl Status {
         self.0.cause.as_deref()?.downcast_ref()
     }
 
-    /// All that is known, for the developer: the message, its hint, and what
-    /// caused it, a line each.
+    /// The whole failure, for the developer: the message with its hint, and the causes, a line
+    /// each.
+    ///
+    /// ```
+    /// use oxikit_core::Status;
+    ///
+    /// let cause = std::io::Error::other("connection refused");
+    /// let status = Status::internal("cannot save the order").caused_by(cause);
+    /// assert_eq!(
+    ///     status.report(),
+    ///     "INTERNAL: cannot save the order\ncaused by: connection refused",
+    /// );
+    /// ```
     pub fn report(&self) -> String {
         let mut report = self.to_string();
         let mut cause = self.source();
@@ -197,7 +249,7 @@ impl Status {
         report
     }
 
-    /// What a stranger may read. Every protocol goes through here.
+    /// The part that may leave the process. Every protocol sends errors through here.
     pub fn outgoing(&self) -> OutgoingStatus {
         let Inner { code, message, details, public, .. } = &*self.0;
         OutgoingStatus {
@@ -207,7 +259,8 @@ impl Status {
         }
     }
 
-    /// Marks the failure as seen by a span; says whether this was the first.
+    /// Marks the failure as recorded by a span. `true` the first time: the innermost span is the
+    /// source of the failure, and the spans above only pass it on.
     pub(crate) fn attribute(&mut self) -> bool {
         !std::mem::replace(&mut self.0.attributed, true)
     }
@@ -244,6 +297,15 @@ impl fmt::Debug for Status {
 impl Error for Status {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+/// The failure of an action in another process, as its runtime has reported it.
+impl From<ErrorData> for Status {
+    fn from(error: ErrorData) -> Self {
+        let code = error.code.and_then(StatusCode::from_grpc).unwrap_or(StatusCode::Unknown);
+        let message = error.message.unwrap_or_else(|| code.standard_message().to_owned());
+        Self::public(code, message)
     }
 }
 
@@ -320,9 +382,17 @@ impl From<anyhow::Error> for Status {
 /// ```
 pub trait ResultExt<T> {
     /// An internal failure with the error's own message.
+    ///
+    /// # Errors
+    ///
+    /// An `INTERNAL` status in place of the error.
     fn or_internal(self) -> Result<T, Status>;
 
     /// A public failure with this code and message; the error is its cause.
+    ///
+    /// # Errors
+    ///
+    /// The status of this code in place of the error.
     fn or_status(self, code: StatusCode, message: impl Into<String>) -> Result<T, Status>;
 }
 

@@ -1,4 +1,7 @@
-//! Parts of the work that show in the trace without being actions.
+//! Parts of the work that have a span in the trace without being actions.
+//!
+//! A step has no key, no schemas and no chunks. It runs in the same task as the code that calls
+//! it; [`Context::step`] is the short form for flows.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -7,8 +10,21 @@ use crate::execution::{Execution, guarded};
 use crate::span::{Span, SpanSpec};
 use crate::{ActionContext, Context, Registry, Result, StepKind};
 
-/// A part of the work with a span of its own, below the action that runs here,
+/// A part of the work with a span of its own, below the running action,
 /// or at the root of a new trace.
+///
+/// ```
+/// use oxikit_core::{Result, Step, StepKind};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+/// let words = "one two three";
+/// let count = Step::new(StepKind::FlowStep, "count words")
+///     .input(&words)
+///     .run(|_| async { Ok(words.split(' ').count()) })
+///     .await?;
+/// assert_eq!(count, 3);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[must_use = "a step does nothing until it is run"]
 pub struct Step<'a> {
@@ -21,31 +37,32 @@ pub struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// A step below the action that runs here.
+    /// A step below the running action. Nothing happens before [`run`](Self::run).
     pub fn new(kind: StepKind, name: &'a str) -> Self {
         Self { kind, name, parent: Context::current(), registry: None, context: None, input: None }
     }
 
-    /// Puts the step below this action.
+    /// Puts the step below this action instead of the running one.
     pub fn below(mut self, ctx: &Context) -> Self {
         self.parent = Some(ctx.clone());
         self
     }
 
-    /// Where the work finds actions. Without it, where the running action does.
+    /// Sets the registry that the step finds actions in. The default is the registry of the running
+    /// action.
     pub fn in_registry(mut self, registry: &Registry) -> Self {
         self.registry = Some(registry.clone());
         self
     }
 
-    /// Who calls. Without it, the running action's caller.
+    /// Sets the caller. The default is the caller of the running action.
     pub fn with_context(mut self, context: ActionContext) -> Self {
         self.context = Some(context);
         self
     }
 
-    /// What the trace shows as the input; nothing is written unless somebody
-    /// listens.
+    /// Sets the input that the trace shows. It is serialised here, and only if an exporter
+    /// is registered. Call it after [`in_registry`](Self::in_registry).
     pub fn input(mut self, input: &impl Serialize) -> Self {
         if self.registry().is_some_and(|registry| registry.exporter().is_some()) {
             self.input = to_json(input);
@@ -57,7 +74,11 @@ impl<'a> Step<'a> {
         self.registry.as_ref().or_else(|| self.parent.as_ref().map(Context::registry))
     }
 
-    /// Runs the work.
+    /// Runs the work. It is cancelled with the action above it; a panic becomes `INTERNAL`.
+    ///
+    /// # Errors
+    ///
+    /// The status with which the work failed.
     pub async fn run<T, Fut>(self, work: impl FnOnce(Context) -> Fut) -> Result<T>
     where
         T: Serialize,

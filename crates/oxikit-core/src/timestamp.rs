@@ -1,34 +1,84 @@
-//! Times as snapshots have them: RFC 3339, in UTC with milliseconds when we write
-//! them, in any zone when we read them.
+//! The times of snapshots: RFC 3339, written in UTC with milliseconds, read in any zone.
+//!
+//! It also decides when detached work counts as lost. The clocks of all processes that share a
+//! store must agree within a few seconds for that.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use oxikit_wire::SnapshotStatus;
 
-/// How often detached work says that it is alive.
+/// Interval of the heartbeats of detached work: the process that does the work writes the time to
+/// its snapshot this often.
 pub const HEARTBEAT: Duration = Duration::from_secs(30);
-/// Detached work that has not been heard of for so long counts as lost.
+/// Detached work without a heartbeat for this time counts as lost: its process has probably
+/// ended. One missed heartbeat is tolerated.
 pub const LOST_AFTER: Duration = Duration::from_secs(60);
 
-/// Whether the work behind a snapshot has not been heard of for too long. One
-/// without a heartbeat never had one.
+/// The last time of the year 9999, in milliseconds since 1970.
+const LAST_MILLISECOND: u64 = 253_402_300_799_999;
+
+/// Whether the work behind a snapshot has sent no heartbeat for longer than [`LOST_AFTER`].
+///
+/// A pending snapshot without any heartbeat is not lost: it was written by a runtime that does
+/// not send heartbeats.
+///
+/// ```
+/// use oxikit_core::timestamp;
+/// use oxikit_wire::SnapshotStatus;
+///
+/// let pending = Some(SnapshotStatus::Pending);
+/// assert!(timestamp::is_lost(pending, Some("2024-01-23T00:00:00Z")));
+/// assert!(!timestamp::is_lost(pending, Some(&timestamp::now())));
+/// assert!(!timestamp::is_lost(pending, None));
+/// ```
 pub fn is_lost(status: Option<SnapshotStatus>, heartbeat_at: Option<&str>) -> bool {
     status == Some(SnapshotStatus::Pending)
         && heartbeat_at.is_some_and(|beat| is_older_than(beat, LOST_AFTER))
 }
 
-/// Now, such as `2026-11-15T06:32:35.495Z`.
+/// The current time, such as `2026-11-15T06:32:35.495Z`.
 pub fn now() -> String {
     write(SystemTime::now())
 }
 
-/// Milliseconds since 1970 of a time; 0 for what is none, as an odd row must not
-/// spoil a list.
-pub fn epoch_millis(text: &str) -> u64 {
-    parse(text).and_then(|millis| u64::try_from(millis).ok()).unwrap_or(0)
+/// Milliseconds from 1970 to now.
+///
+/// ```
+/// assert!(oxikit_core::timestamp::now_millis() > 1_700_000_000_000);
+/// ```
+pub fn now_millis() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Whether the time is longer ago than this. What is no time is not.
+/// Milliseconds from 1970 to this time. A text that is not a time gives 0: one damaged row must
+/// not make a whole list fail.
+///
+/// ```
+/// assert_eq!(oxikit_core::timestamp::epoch_millis("1970-01-01T01:00:01.5+01:00"), 1500);
+/// ```
+pub fn epoch_millis(text: &str) -> u64 {
+    parse_millis(text).unwrap_or(0)
+}
+
+/// Milliseconds since 1970 of a time after that; `None` if the text is not such a time.
+pub fn parse_millis(text: &str) -> Option<u64> {
+    parse(text).and_then(|millis| u64::try_from(millis).ok())
+}
+
+/// The time this many milliseconds after the start of 1970, in the form of [`now`]; `None` after
+/// the year 9999, which has no such form.
+///
+/// ```
+/// let text = oxikit_core::timestamp::from_millis(1500);
+/// assert_eq!(text.as_deref(), Some("1970-01-01T00:00:01.500Z"));
+/// ```
+pub fn from_millis(millis: u64) -> Option<String> {
+    let is_in_range = millis <= LAST_MILLISECOND;
+    is_in_range.then(|| write(UNIX_EPOCH + Duration::from_millis(millis)))
+}
+
+/// Whether the time is longer ago than `age`. `false` for a text that is not a time.
 fn is_older_than(text: &str, age: Duration) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let limit = i64::try_from(now.saturating_sub(age).as_millis()).unwrap_or(i64::MAX);
@@ -40,7 +90,25 @@ fn write(time: SystemTime) -> String {
     let (seconds, millis) = (since.as_secs(), since.subsec_millis());
     let (year, month, day) = date_of(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    // The digits are written without the formatter: every event of a task has such a time.
+    let mut text = String::with_capacity(24);
+    push_digits(&mut text, year, 4);
+    for (mark, number) in [('-', month), ('-', day), ('T', hour), (':', minute), (':', second)] {
+        text.push(mark);
+        push_digits(&mut text, number, 2);
+    }
+    text.push('.');
+    push_digits(&mut text, millis.into(), 3);
+    text.push('Z');
+    text
+}
+
+/// Writes the last `width` decimal digits of a number.
+fn push_digits(text: &mut String, number: u64, width: u32) {
+    for place in (0..width).rev() {
+        let digit = (number / 10_u64.pow(place) % 10) as u8;
+        text.push(char::from(b'0' + digit));
+    }
 }
 
 /// The date of a day since 1970; see [`days_since_1970`].
@@ -74,23 +142,38 @@ fn parse(text: &str) -> Option<i64> {
             if sign == "-" { -offset } else { offset }
         }
     };
-    let digits = fraction.bytes().all(|byte| byte.is_ascii_digit()).then_some(fraction)?;
-    let millis: i64 = format!("{digits:0<3}").get(..3)?.parse().ok()?;
+    let millis = millis_of(fraction)?;
     let minutes = (days_since_1970(year, month, day) * 24 + hour) * 60 + minute - offset;
     Some((minutes * 60 + second) * 1000 + millis)
 }
 
+/// The first three digits of a fraction of a second; absent ones are zeros.
+fn millis_of(fraction: &str) -> Option<i64> {
+    let mut millis = 0;
+    let mut digits = fraction.bytes();
+    for _ in 0..3 {
+        let digit = digits.next().unwrap_or(b'0');
+        millis = millis * 10 + i64::from(digit.is_ascii_digit().then_some(digit - b'0')?);
+    }
+    digits.all(|digit| digit.is_ascii_digit()).then_some(millis)
+}
+
+/// Exactly this many numbers of at most four digits.
 fn numbers<const N: usize>(text: &str, separator: char) -> Option<[i64; N]> {
     let number = |part: &str| -> Option<i64> {
         let is_number = part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| part.parse().ok()).flatten()
     };
-    let numbers: Option<Vec<_>> = text.split(separator).map(number).collect();
-    numbers?.try_into().ok()
+    let mut parts = text.split(separator);
+    let mut numbers = [0; N];
+    for place in &mut numbers {
+        *place = number(parts.next()?)?;
+    }
+    parts.next().is_none().then_some(numbers)
 }
 
-/// Days of the Gregorian calendar. Years are counted from March, so that the day
-/// that may be missing is the last one.
+/// Days from 1970 to a date of the Gregorian calendar. Years are counted from March, so that the
+/// leap day is the last day of its year and shifts no other day.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
@@ -131,6 +214,9 @@ mod tests {
         }
         let text = write(UNIX_EPOCH + Duration::from_millis(1_794_724_355_495));
         assert_eq!(text, "2026-11-15T06:32:35.495Z");
+        let last = from_millis(LAST_MILLISECOND);
+        assert_eq!(last.as_deref(), Some("9999-12-31T23:59:59.999Z"));
+        assert_eq!(from_millis(LAST_MILLISECOND + 1), None);
     }
 
     #[test]

@@ -1,168 +1,176 @@
-//! The application that is developed: a process with its children, started, watched
-//! over, ended and started again.
-//!
-//! One task owns the process; an [`App`] is a handle to it. The application's death
-//! is an event like others: how it ended is shown, and it can be started again.
+//! The application that the tools have started. The server does not know processes: it shows and
+//! controls the application through [`AppControl`], which the command line implements.
 
-mod connection;
-mod guard;
-mod lines;
-mod process;
-mod process_group;
-mod supervisor;
-mod watch;
-
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
 
 use async_trait::async_trait;
-use oxikit_core::{Status, StatusCode};
-use tokio::sync::{mpsc, oneshot, watch as watched};
-use tokio::task::JoinHandle;
+use oxikit_core::Status;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::console::Console;
-use crate::manager::RuntimeInfo;
-use crate::server::{AppControl, AppState, AppStatus};
-use connection::Connection;
-pub(crate) use guard::{GUARD_COMMAND, Guard, run_guard};
-use lines::Tail;
-use supervisor::{Order, Supervisor};
-pub(crate) use watch::{FileWatcher, watch_files};
+/// Programs that start applications in other languages, without their versions: `python3.12` is
+/// `python`. All others count as Rust, because the name of a built program can be anything.
+const NOT_RUST: [&str; 13] = [
+    "bun", "deno", "flutter", "dart", "go", "node", "npm", "npx", "pnpm", "python", "tsx", "uv",
+    "yarn",
+];
 
-/// What is started.
-#[derive(Debug, Clone)]
-pub(crate) struct AppCommand {
-    /// What its lines begin with.
-    pub(crate) name: String,
-    /// The program and its arguments; at least the program.
-    pub(crate) words: Vec<OsString>,
-    /// Where it works.
-    pub(crate) dir: PathBuf,
-    /// What it finds in its environment, besides ours; what has no value it does not
-    /// find.
-    pub(crate) env: Vec<(&'static str, Option<String>)>,
-}
-
-impl AppCommand {
-    /// The program and its arguments, for people.
-    fn text(&self) -> Vec<String> {
-        self.words.iter().map(|word| word.to_string_lossy().into()).collect()
-    }
-}
-
-/// A handle to the application. Clones are the same.
-#[derive(Debug, Clone)]
-pub(crate) struct App(Arc<Shared>);
-
-/// What the handle and the owner of the process both see.
-#[derive(Debug)]
-struct Shared {
-    command: AppCommand,
-    orders: mpsc::Sender<Order>,
-    tail: Tail,
-    /// The process, while it runs.
-    pid: watched::Sender<Option<u32>>,
-    record: Mutex<Record>,
-}
-
-/// What has happened so far.
-#[derive(Debug, Default)]
-struct Record {
-    exit: Option<String>,
-    starts: u32,
-}
-
-impl App {
-    /// Starts the application. The task ends, with the application, when it is told
-    /// to [end](Self::end). With a list of the runtimes it says how to connect if the
-    /// application does not.
-    pub(crate) fn start(
-        command: AppCommand,
-        console: Console,
-        guard: Guard,
-        runtimes: Option<watched::Receiver<Arc<[RuntimeInfo]>>>,
-    ) -> (Self, JoinHandle<()>) {
-        let (orders, inbox) = mpsc::channel(8);
-        let app = Self(Arc::new(Shared {
-            command,
-            orders,
-            tail: Tail::default(),
-            pid: watched::Sender::new(None),
-            record: Mutex::default(),
-        }));
-        let connection = runtimes.map(Connection::new);
-        let supervisor = Supervisor::new(app.0.clone(), console, guard, connection);
-        let work = tokio::spawn(supervisor.attend(inbox));
-        (app, work)
-    }
-
-    /// The process, as it is now and whenever it changes; `None` while there is none.
-    pub(crate) fn pid(&self) -> watched::Receiver<Option<u32>> {
-        let mut pid = self.0.pid.subscribe();
-        // It may have been started before anybody asked.
-        pid.mark_changed();
-        pid
-    }
-
-    /// Ends the application for good.
-    pub(crate) async fn end(&self) {
-        _ = self.order(Order::End).await;
-    }
-
-    async fn order<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Result<T, Status> {
-        let gone = || Status::public(StatusCode::Unavailable, "the tools are about to end");
-        let (tx, rx) = oneshot::channel();
-        self.0.orders.send(order(tx)).await.map_err(|_| gone())?;
-        rx.await.map_err(|_| gone())
-    }
-}
-
+/// Controls the process of the application. The command line implements it; the API calls it,
+/// possibly several times at once.
+///
+/// ```
+/// use oxikit_core::Status;
+/// use oxikit_devtools::{AppControl, AppState, AppStatus};
+///
+/// /// An application that was started elsewhere and cannot be controlled.
+/// #[derive(Debug)]
+/// struct External;
+///
+/// #[async_trait::async_trait]
+/// impl AppControl for External {
+///     fn status(&self) -> AppStatus {
+///         AppStatus {
+///             state: AppState::Running,
+///             pid: None,
+///             command: vec!["app".to_owned()],
+///             exit: None,
+///             last_lines: Vec::new(),
+///             restarts: 0,
+///         }
+///     }
+///
+///     async fn restart(&self) -> Result<(), Status> {
+///         Err(Status::failed_precondition("restart the application where it was started"))
+///     }
+///
+///     async fn stop(&self) -> Result<(), Status> {
+///         Err(Status::failed_precondition("stop the application where it was started"))
+///     }
+/// }
+/// ```
 #[async_trait]
-impl AppControl for App {
-    fn status(&self) -> AppStatus {
-        let record = self.0.record.lock().unwrap_or_else(PoisonError::into_inner);
-        let pid = *self.0.pid.borrow();
-        AppStatus {
-            state: if pid.is_some() { AppState::Running } else { AppState::Stopped },
-            pid,
-            command: self.0.command.text(),
-            // That of an earlier process says nothing about this one.
-            exit: record.exit.clone().filter(|_| pid.is_none()),
-            last_lines: self.0.tail.lines(),
-            restarts: record.starts.saturating_sub(1),
+pub trait AppControl: fmt::Debug + Send + Sync {
+    /// The current status. It is called for every request that shows the application, so it must not
+    /// block.
+    fn status(&self) -> AppStatus;
+
+    /// Stops the application if it runs, and starts it. Returns when it has started.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be stopped or started. The message is shown to the user.
+    async fn restart(&self) -> Result<(), Status>;
+
+    /// Stops the application. Returns when it has ended; it is not an error if it does not run.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be stopped.
+    async fn stop(&self) -> Result<(), Status>;
+}
+
+/// The status of an application.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppStatus {
+    /// Whether it runs.
+    pub state: AppState,
+    /// The id of its process, while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// The command: the program and its arguments.
+    pub command: Vec<String>,
+    /// How it ended, such as `exit status: 1`; missing while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<String>,
+    /// The last lines of its output.
+    pub last_lines: Vec<String>,
+    /// Number of times it was restarted.
+    pub restarts: u32,
+}
+
+impl AppStatus {
+    /// Why the application has not connected as a runtime, and what to do; `None` if no
+    /// application was started.
+    pub(crate) fn why_absent(&self) -> Option<String> {
+        if self.command.is_empty() {
+            return None;
         }
+        let command = self.command.join(" ");
+        Some(match (self.state, &self.exit) {
+            (AppState::Running, _) => {
+                let hint = how_to_connect(&self.command);
+                format!("`{command}` runs and has not connected; it may still be built, and {hint}")
+            }
+            (AppState::Stopped, Some(exit)) => format!(
+                "`{command}` has ended ({exit}): see its last lines with `oxikit app status`, start it again with `oxikit app restart`"
+            ),
+            (AppState::Stopped, None) => {
+                format!("`{command}` does not run: start it with `oxikit app restart`")
+            }
+        })
     }
+}
 
-    async fn restart(&self) -> Result<(), Status> {
-        self.order(Order::Restart).await?
+/// A hint for the user: how a program that is started by this command connects to the tools. The
+/// language is guessed from the name of the program.
+///
+/// ```
+/// use oxikit_devtools::how_to_connect;
+///
+/// let rust = ["cargo".to_owned(), "run".to_owned()];
+/// assert!(how_to_connect(&rust).contains("oxikit_serve::reflect"));
+/// let python = ["python3".to_owned(), "main.py".to_owned()];
+/// assert!(how_to_connect(&python).contains("uses Genkit"));
+/// ```
+pub fn how_to_connect(command: &[String]) -> &'static str {
+    let program = command.first().map(|program| Path::new(program).file_stem());
+    let program = program.flatten().and_then(OsStr::to_str).unwrap_or_default();
+    let is_version = |letter: char| letter.is_ascii_digit() || letter == '.';
+    if NOT_RUST.contains(&program.trim_end_matches(is_version)) {
+        "a program connects if it uses Genkit and leaves the GENKIT_ variables as they are"
+    } else {
+        "a Rust program connects in `oxikit_serve::reflect(&ai).await` or `oxikit_serve::serve(&ai).await`, and stays; one that calls neither never connects"
     }
+}
 
-    async fn stop(&self) -> Result<(), Status> {
-        self.order(Order::Stop).await
-    }
+/// Whether an application runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AppState {
+    /// The process runs.
+    Running,
+    /// The process does not run.
+    Stopped,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn who_asks_late_is_told_of_the_process_that_runs() {
-        let (orders, _inbox) = mpsc::channel(1);
-        let command =
-            AppCommand { name: "app".into(), words: vec![], dir: PathBuf::new(), env: vec![] };
-        let app = App(Arc::new(Shared {
-            command,
-            orders,
-            tail: Tail::default(),
-            pid: watched::Sender::new(None),
-            record: Mutex::default(),
-        }));
-        app.0.pid.send_replace(Some(7));
-        let mut pid = app.pid();
-        let told = tokio::time::timeout(std::time::Duration::from_secs(5), pid.changed()).await;
-        assert!(told.is_ok_and(|changed| changed.is_ok()), "nobody is told");
-        assert_eq!(*pid.borrow_and_update(), Some(7));
+    #[test]
+    fn the_hint_is_for_the_language_and_the_state() {
+        let status = |state, command: &[&str], exit: Option<&str>| AppStatus {
+            state,
+            pid: None,
+            command: command.iter().copied().map(str::to_owned).collect(),
+            exit: exit.map(str::to_owned),
+            last_lines: Vec::new(),
+            restarts: 0,
+        };
+        let check = |status: AppStatus, expected: &str| {
+            let why = status.why_absent().unwrap();
+            assert!(why.contains(expected), "{why}");
+        };
+        check(status(AppState::Running, &["cargo", "run"], None), "oxikit_serve::reflect(&ai)");
+        check(status(AppState::Running, &["target/debug/app"], None), "oxikit_serve::serve(&ai)");
+        check(status(AppState::Running, &["/usr/bin/python3", "main.py"], None), "uses Genkit");
+        check(status(AppState::Running, &["npm", "run", "dev"], None), "GENKIT_ variables");
+        let ended = status(AppState::Stopped, &["cargo", "run"], Some("exit status: 3"));
+        check(ended, "`cargo run` has ended (exit status: 3): see its last lines");
+        check(status(AppState::Stopped, &["cargo", "run"], None), "oxikit app restart");
+        assert_eq!(status(AppState::Stopped, &[], None).why_absent(), None);
     }
 }

@@ -1,4 +1,7 @@
-//! A prompt that is ready to be rendered.
+//! A prompt that is parsed and checked, and can be rendered.
+//!
+//! Partials with fixed names are loaded at compile time, with all partials that they name.
+//! Partials whose names are expressions are loaded while rendering, once per render.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -8,16 +11,19 @@ use std::sync::Arc;
 use oxikit_wire::{Document, JsonObject, Message};
 use serde_json::{Value, json};
 
-use crate::environment::Shared;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::handlebars::{self, Builtin, Data, Facts, Host, Piece, Program, Val, unknown_helper};
 use crate::helper::Helper;
 use crate::limits::Limits;
 use crate::messages;
 use crate::metadata::Metadata;
+use crate::shared::Shared;
 
 /// A parsed prompt with its partials: compile once, render often, from any
 /// thread. Cheap to clone.
+///
+/// [`Environment::compile`](crate::Environment::compile) makes one. It keeps the environment as
+/// it was then: later changes of the environment do not affect it.
 #[derive(Clone)]
 pub struct Compiled {
     shared: Arc<Shared>,
@@ -27,16 +33,32 @@ pub struct Compiled {
     metadata: Arc<Metadata>,
 }
 
-/// What a prompt is rendered with.
+/// The arguments of rendering a prompt.
+///
+/// ```
+/// use oxikit_dotprompt::{Environment, RenderInput};
+/// use serde_json::json;
+///
+/// let template = Environment::new().compile_template("{{greeting}} {{@auth.name}}")?;
+/// let defaults = json!({ "greeting": "Hello" });
+/// let context = json!({ "auth": { "name": "Ann" } });
+/// let input = RenderInput::default()
+///     .with_defaults(defaults.as_object().unwrap())
+///     .with_context(context.as_object().unwrap());
+/// assert_eq!(template.render_text(&input)?, "Hello Ann");
+/// # Ok::<(), oxikit_dotprompt::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RenderInput<'a> {
     /// The variables of the template.
     pub input: Option<&'a JsonObject>,
-    /// Values for variables that `input` lacks; they win over the file's own.
+    /// Values for variables that `input` lacks. They have precedence over the `input.default` of
+    /// the file.
     pub defaults: Option<&'a JsonObject>,
     /// The `@` variables, such as `auth` for `@auth.email`.
     pub context: Option<&'a JsonObject>,
-    /// The conversation so far.
+    /// The conversation so far. It is put at `{{history}}`, else before a last user message, else
+    /// at the end.
     pub messages: &'a [Arc<Message>],
     /// Documents, for `@metadata.docs`.
     pub docs: &'a [Document],
@@ -52,6 +74,7 @@ pub struct Rendered {
     pub metadata: Arc<Metadata>,
 }
 
+/// A parsed template or partial.
 #[derive(Debug)]
 struct Parsed {
     program: Arc<Program>,
@@ -59,36 +82,37 @@ struct Parsed {
 }
 
 impl<'a> RenderInput<'a> {
-    /// These variables and nothing else.
+    /// Only variables: no defaults, context, conversation or documents.
     pub fn new(input: &'a JsonObject) -> Self {
         Self { input: Some(input), ..Self::default() }
     }
 
-    /// Values for variables that the input lacks.
+    /// Sets values for variables that the input lacks.
     #[must_use]
     pub fn with_defaults(self, defaults: &'a JsonObject) -> Self {
         Self { defaults: Some(defaults), ..self }
     }
 
-    /// The `@` variables.
+    /// Sets the `@` variables.
     #[must_use]
     pub fn with_context(self, context: &'a JsonObject) -> Self {
         Self { context: Some(context), ..self }
     }
 
-    /// The conversation so far.
+    /// Sets the conversation so far.
     #[must_use]
     pub fn with_messages(self, messages: &'a [Arc<Message>]) -> Self {
         Self { messages, ..self }
     }
 
-    /// Documents, for `@metadata.docs`.
+    /// Sets the documents for `@metadata.docs`.
     #[must_use]
     pub fn with_docs(self, docs: &'a [Document]) -> Self {
         Self { docs, ..self }
     }
 
-    /// The input over the defaults, without copying values.
+    /// The root context: the input over the caller's defaults over the file's defaults. Each layer
+    /// refers to the one below, so no value is copied.
     fn root(&self, file_defaults: Option<&'a JsonObject>) -> Val<'a> {
         let mut root: Option<Val<'a>> = None;
         for layer in [file_defaults, self.defaults, self.input] {
@@ -133,15 +157,58 @@ impl Compiled {
         &self.metadata
     }
 
-    /// The variables that the template and its partials look up in the input,
-    /// as far as can be told without rendering: what stands inside of `each`,
-    /// `with` and sections belongs to their items and is left out.
+    /// The variables that the template and its partials look up in the input, as far as they are
+    /// known without rendering. Names inside of `each`, `with` and sections belong to their items
+    /// and are left out.
+    ///
+    /// ```
+    /// use oxikit_dotprompt::Environment;
+    ///
+    /// let source = "{{title}} {{#each items}}{{price}}{{/each}}";
+    /// let template = Environment::new().compile_template(source)?;
+    /// assert_eq!(Vec::from_iter(template.variables()), ["items", "title"]);
+    /// # Ok::<(), oxikit_dotprompt::Error>(())
+    /// ```
     pub fn variables(&self) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         self.collect_variables(&self.template.facts, &[], 0, &mut found);
         found
     }
 
+    /// The names of the partials that the template includes, directly or through other partials,
+    /// as far as they are known without rendering. Names that are expressions are left out, and
+    /// so are [missing](Self::missing_partials) partials.
+    ///
+    /// ```
+    /// use oxikit_dotprompt::Environment;
+    ///
+    /// let environment = Environment::new().partial("outer", "{{> inner}}").partial("inner", "x");
+    /// let template = environment.compile_template("{{> outer}} {{> absent}}")?;
+    /// assert_eq!(Vec::from_iter(template.partials()), ["inner", "outer"]);
+    /// assert_eq!(Vec::from_iter(template.missing_partials()), ["absent"]);
+    /// # Ok::<(), oxikit_dotprompt::Error>(())
+    /// ```
+    pub fn partials(&self) -> BTreeSet<&str> {
+        self.partials.keys().map(String::as_str).collect()
+    }
+
+    /// The names of the partials that the template or one of its partials includes and that do
+    /// not exist. A render that reaches one of them fails. Partials that a template defines
+    /// itself (`{{#*inline "name"}}`), and those with a body in their place (`{{#> name}}`), are
+    /// not missing.
+    pub fn missing_partials(&self) -> BTreeSet<&str> {
+        let all = || self.partials.values().chain([&self.template]).map(|parsed| &parsed.facts);
+        let is_defined = |name: &str| {
+            self.partials.contains_key(name)
+                || name == "@partial-block"
+                || all().any(|facts| facts.inlines.iter().any(|inline| inline == name))
+        };
+        let used = all().flat_map(|facts| &facts.partials).filter(|used| !used.has_fallback);
+        used.map(|used| used.name.as_str()).filter(|name| !is_defined(name)).collect()
+    }
+
+    /// Adds the variables of one template. `given` are names that the callers of a partial pass as
+    /// arguments, which are no variables of the input inside of it.
     fn collect_variables<'s>(
         &'s self,
         facts: &'s Facts,
@@ -167,6 +234,18 @@ impl Compiled {
 
     /// Renders the prompt to messages.
     ///
+    /// ```
+    /// use oxikit_dotprompt::{Environment, RenderInput};
+    /// use oxikit_wire::Role;
+    ///
+    /// let source = "{{role 'system'}}Be brief.{{role 'user'}}Hello";
+    /// let template = Environment::new().compile_template(source)?;
+    /// let rendered = template.render(&RenderInput::default())?;
+    /// assert_eq!(rendered.messages[0].role, Role::System);
+    /// assert_eq!(rendered.messages[1].text(), "Hello");
+    /// # Ok::<(), oxikit_dotprompt::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// When a partial does not exist, a helper fails or is used wrongly, or a
@@ -179,7 +258,7 @@ impl Compiled {
         })
     }
 
-    /// Renders a template that only makes text.
+    /// Renders a template that only writes text, such as a `system` text in code.
     ///
     /// # Errors
     ///
@@ -191,7 +270,7 @@ impl Compiled {
             let Piece::Text(piece) = piece else {
                 return Err(Error::new(
                     ErrorKind::Render,
-                    "this template is to be plain text and can not use `role`, `history`, \
+                    "this template has to be plain text and cannot use `role`, `history`, \
                      `media` or `section`",
                 ));
             };
@@ -200,6 +279,7 @@ impl Compiled {
         Ok(text)
     }
 
+    /// Runs the template.
     fn pieces(&self, input: &RenderInput<'_>) -> Result<Vec<Piece>> {
         let metadata = if self.uses_metadata() {
             json!({ "prompt": &*self.metadata, "docs": input.docs, "messages": input.messages })
@@ -215,7 +295,8 @@ impl Compiled {
         handlebars::render(&host, &self.template.program, data)
     }
 
-    /// Copying a conversation to JSON is only worth it for those who read it.
+    /// Whether the template may read `@metadata`, for which the conversation is copied to JSON. A
+    /// partial that is only known while rendering may read it too.
     fn uses_metadata(&self) -> bool {
         let mut all = self.partials.values().chain([&self.template]);
         all.any(|parsed| parsed.facts.uses_metadata || parsed.facts.has_dynamic_partial)
@@ -223,6 +304,8 @@ impl Compiled {
 }
 
 impl Parsed {
+    /// Parses a source and checks that all names with arguments are helpers, so that a typo is
+    /// found before the first render.
     fn new(source: &str, start: Position, shared: &Shared) -> Result<Self> {
         if source.len() > shared.limits.source_bytes {
             return Err(Error::limit(format!(
@@ -240,6 +323,7 @@ impl Parsed {
         Ok(Self { program: Arc::new(program), facts })
     }
 
+    /// Parses a partial; `None` if there is none of the name.
     fn partial(shared: &Shared, name: &str) -> Result<Option<Arc<Self>>> {
         let Some(source) = shared.partial_source(name) else {
             return Ok(None);
@@ -250,7 +334,9 @@ impl Parsed {
     }
 }
 
-/// Loads what is reachable, each partial once, so that cycles end here.
+/// Loads all partials that are reachable by fixed names. Each is loaded once, so partials that
+/// include each other do not loop. A name without a partial is skipped: it is an error only if
+/// it is rendered.
 fn load_partials(
     shared: &Shared,
     facts: &Facts,
@@ -278,9 +364,11 @@ fn load_partials(
     Ok(())
 }
 
+/// The access of one render to helpers and partials.
 struct RenderHost<'c> {
     compiled: &'c Compiled,
-    /// Partials whose names came up while rendering.
+    /// Partials that were loaded by this render; `None` for names without a partial, so that the
+    /// resolver is asked once per name.
     loaded: RefCell<HashMap<String, Option<Arc<Parsed>>>>,
 }
 

@@ -1,6 +1,5 @@
-//! What prompts share: helpers, partials, schemas, tools and limits.
+//! The environment of prompts: helpers, partials, schemas, tools and limits that they share.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,8 +13,7 @@ use crate::limits::Limits;
 use crate::metadata::{InputSpec, Metadata, OutputSpec};
 use crate::picoschema;
 use crate::prompt::Prompt;
-
-type Resolver<T> = Arc<dyn Fn(&str) -> Option<T> + Send + Sync>;
+use crate::shared::Shared;
 
 /// Compiles prompts. Cheap to clone; a compiled prompt keeps the environment
 /// as it was.
@@ -42,20 +40,6 @@ pub struct Environment {
     shared: Arc<Shared>,
 }
 
-#[derive(Clone, Default)]
-pub(crate) struct Shared {
-    pub(crate) helpers: HashMap<String, Helper>,
-    pub(crate) limits: Limits,
-    partials: HashMap<String, Arc<str>>,
-    partial_resolver: Option<Resolver<String>>,
-    schemas: HashMap<String, Value>,
-    schema_resolver: Option<Resolver<Value>>,
-    tools: HashMap<String, ToolDefinition>,
-    tool_resolver: Option<Resolver<ToolDefinition>>,
-    default_model: Option<String>,
-    model_configs: HashMap<String, JsonObject>,
-}
-
 impl Environment {
     /// An environment with the helpers of Handlebars and Dotprompt only.
     pub fn new() -> Self {
@@ -64,9 +48,25 @@ impl Environment {
 
     /// Adds a helper: a function of its arguments and its `key=value` arguments.
     ///
-    /// `{{name a b k=v}}` prints what it returns. As a block, `{{#name a}}…{{else}}…{{/name}}`
-    /// takes the first branch when it returns something true. A helper of the
-    /// same name as a built-in one replaces it.
+    /// `{{name a b k=v}}` prints the value that it returns. As a block,
+    /// `{{#name a}}…{{else}}…{{/name}}` takes the first branch when it returns a truthy value that
+    /// is not empty. A helper of the same name as a built-in one replaces it. An `Err` fails the
+    /// render with the message and the position of the call.
+    ///
+    /// ```
+    /// use oxikit_dotprompt::{Environment, RenderInput};
+    ///
+    /// let environment = Environment::new().helper("repeat", |args, hash| {
+    ///     let count = hash.get("times").and_then(|times| times.as_u64()).unwrap_or(1);
+    ///     match args {
+    ///         [text] => Ok(text.as_str().unwrap_or_default().repeat(count as usize)),
+    ///         _ => Err("`repeat` takes one argument"),
+    ///     }
+    /// });
+    /// let template = environment.compile_template("{{repeat 'ha' times=3}}")?;
+    /// assert_eq!(template.render_text(&RenderInput::default())?, "hahaha");
+    /// # Ok::<(), oxikit_dotprompt::Error>(())
+    /// ```
     #[must_use]
     pub fn helper<F, V, E>(mut self, name: impl Into<String>, helper: F) -> Self
     where
@@ -82,14 +82,35 @@ impl Environment {
         self
     }
 
-    /// Adds a partial for `{{> name}}`. It is parsed when a prompt uses it.
+    /// Adds a partial for `{{> name}}`. It is parsed when a prompt that uses it is compiled, so a
+    /// syntax error is reported there. A later partial of the same name replaces it.
     #[must_use]
     pub fn partial(mut self, name: impl Into<String>, source: impl Into<Arc<str>>) -> Self {
         self.shared_mut().partials.insert(name.into(), source.into());
         self
     }
 
-    /// Where partials come from that were not added by name.
+    /// Removes a partial that was added by name. Prompts that were compiled before keep it.
+    ///
+    /// ```
+    /// use oxikit_dotprompt::Environment;
+    ///
+    /// let environment = Environment::new().partial("sign", "Bye").without_partial("sign");
+    /// let template = environment.compile_template("{{> sign}}")?;
+    /// assert!(template.missing_partials().contains("sign"));
+    /// # Ok::<(), oxikit_dotprompt::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without_partial(mut self, name: &str) -> Self {
+        self.shared_mut().partials.remove(name);
+        self
+    }
+
+    /// Sets the source of partials that were not added by name, such as files.
+    ///
+    /// The resolver is called when a prompt is compiled, and while rendering for partials that were
+    /// not found then or whose name is an expression; it must not block for long. `None` means
+    /// that there is no such partial.
     #[must_use]
     pub fn partial_resolver(
         mut self,
@@ -100,13 +121,25 @@ impl Environment {
     }
 
     /// Adds a JSON Schema that picoschema may refer to by name.
+    ///
+    /// ```
+    /// use oxikit_dotprompt::{Environment, Prompt};
+    /// use serde_json::json;
+    ///
+    /// let environment = Environment::new().schema("Person", json!({ "type": "object" }));
+    /// let prompt = Prompt::parse("---\noutput:\n  schema: Person\n---\nInvent a person.")?;
+    /// let output = environment.metadata(&prompt)?.output.unwrap();
+    /// assert_eq!(output.schema, Some(json!({ "type": "object" })));
+    /// # Ok::<(), oxikit_dotprompt::Error>(())
+    /// ```
     #[must_use]
     pub fn schema(mut self, name: impl Into<String>, schema: Value) -> Self {
         self.shared_mut().schemas.insert(name.into(), schema);
         self
     }
 
-    /// Where schemas come from that were not added by name.
+    /// Sets the source of schemas that were not added by name. `None` means that there is no such
+    /// schema, which fails [`compile`](Self::compile).
     #[must_use]
     pub fn schema_resolver(
         mut self,
@@ -116,14 +149,15 @@ impl Environment {
         self
     }
 
-    /// Adds a tool that prompts may name.
+    /// Adds a tool that prompts may name. Names of unknown tools are not an error here: they stay
+    /// in [`Metadata::tools`] for the application.
     #[must_use]
     pub fn tool(mut self, tool: ToolDefinition) -> Self {
         self.shared_mut().tools.insert(tool.name.clone(), tool);
         self
     }
 
-    /// Where tools come from that were not added.
+    /// Sets the source of tools that were not added. `None` means that there is no such tool.
     #[must_use]
     pub fn tool_resolver(
         mut self,
@@ -133,21 +167,23 @@ impl Environment {
         self
     }
 
-    /// The model whose configuration prompts without a model get.
+    /// Sets the model whose [`model_config`](Self::model_config) prompts without a model get. It
+    /// does not become the prompt's model.
     #[must_use]
     pub fn default_model(mut self, model: impl Into<String>) -> Self {
         self.shared_mut().default_model = Some(model.into());
         self
     }
 
-    /// Configuration that every prompt for `model` starts from.
+    /// Sets the configuration that every prompt for `model` starts from. Members of the front
+    /// matter's `config` have precedence.
     #[must_use]
     pub fn model_config(mut self, model: impl Into<String>, config: JsonObject) -> Self {
         self.shared_mut().model_configs.insert(model.into(), config);
         self
     }
 
-    /// Replaces the limits.
+    /// Replaces the limits of parsing and rendering.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.shared_mut().limits = limits;
@@ -194,8 +230,8 @@ impl Environment {
         self.metadata_with(prompt, &JsonObject::new())
     }
 
-    /// As [`metadata`](Self::metadata), with `options` laid over the front matter;
-    /// they have the front matter's keys.
+    /// As [`metadata`](Self::metadata), with the front matter overridden by `options`, which have
+    /// the same keys. `config` is merged member by member, other members are replaced.
     ///
     /// # Errors
     ///
@@ -219,7 +255,8 @@ impl Environment {
         Ok(metadata)
     }
 
-    /// Moves the tools the environment knows from names to definitions.
+    /// Moves the tools that the environment knows from names to definitions. `tools` stays
+    /// present, perhaps empty, as in the reference.
     fn resolve_tools(&self, metadata: &mut Metadata) {
         let Some(names) = metadata.tools.take() else {
             return;
@@ -235,6 +272,7 @@ impl Environment {
         metadata.tools = Some(unknown);
     }
 
+    /// Replaces picoschema by JSON Schema; an empty schema becomes absent.
     fn expand_schema(&self, schema: &mut Option<Value>) -> Result<()> {
         if let Some(short) = schema {
             *schema = picoschema::expand(short, &|name| self.shared.find_schema(name))?;
@@ -242,36 +280,9 @@ impl Environment {
         Ok(())
     }
 
+    /// The settings for a change. They are copied first if a compiled prompt shares them, which
+    /// keeps its own.
     fn shared_mut(&mut self) -> &mut Shared {
         Arc::make_mut(&mut self.shared)
-    }
-}
-
-impl Shared {
-    pub(crate) fn partial_source(&self, name: &str) -> Option<Arc<str>> {
-        self.partials
-            .get(name)
-            .cloned()
-            .or_else(|| Some(self.partial_resolver.as_ref()?(name)?.into()))
-    }
-
-    fn find_tool(&self, name: &str) -> Option<ToolDefinition> {
-        self.tools.get(name).cloned().or_else(|| self.tool_resolver.as_ref()?(name))
-    }
-
-    fn find_schema(&self, name: &str) -> Option<Value> {
-        self.schemas.get(name).cloned().or_else(|| self.schema_resolver.as_ref()?(name))
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("helpers", &self.helpers.keys())
-            .field("partials", &self.partials.keys())
-            .field("schemas", &self.schemas.keys())
-            .field("tools", &self.tools.keys())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
     }
 }

@@ -1,23 +1,31 @@
-//! The one error of this crate.
+//! The error type of this crate, with positions in the source.
 
 use std::fmt;
 
-/// What a prompt or template did wrong, and where.
+/// An error in a prompt or template, and its position.
 ///
 /// Lines and columns count from 1. For a prompt file they are those of the
 /// file, front matter included; for a partial, those of the partial.
+///
+/// ```
+/// use oxikit_dotprompt::{Environment, ErrorKind};
+///
+/// let error = Environment::new().compile_template("Hi\n{{#if name}}").unwrap_err();
+/// assert_eq!((error.kind(), error.line()), (ErrorKind::Parse, Some(2)));
+/// assert!(error.to_string().ends_with("(line 2, column 1)"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
     message: String,
     position: Option<Position>,
     partial: Option<String>,
-    /// Whether `partial` is settled, be it `None`.
+    /// Whether `partial` is final. `None` is final too: it means the prompt itself.
     located: bool,
     is_missing_definition: bool,
 }
 
-/// What sort of thing went wrong.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -25,15 +33,15 @@ pub enum ErrorKind {
     Parse,
     /// The template could not be rendered with this input.
     Render,
-    /// A limit was passed; see [`Limits`](crate::Limits).
+    /// A limit was exceeded; see [`Limits`](crate::Limits).
     Limit,
     /// The front matter is not valid YAML or has members of the wrong type.
     Yaml,
-    /// A schema of the front matter could not be understood or found.
+    /// A schema of the front matter is not valid, or names a schema that does not exist.
     Schema,
 }
 
-/// A place in a source text; both numbers count from 1.
+/// A position in a source text; both numbers count from 1, the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) line: u32,
@@ -75,19 +83,21 @@ impl Error {
         Self::new(ErrorKind::Schema, message)
     }
 
-    /// Marks an error that goes away when what is missing is defined.
+    /// Marks an error that a definition in the environment would resolve.
     pub(crate) fn missing_definition(mut self) -> Self {
         self.is_missing_definition = true;
         self
     }
 
-    /// Sets the place unless an inner one is known already.
+    /// Sets the position unless one is set. Errors pass outwards through nested tags, so the
+    /// innermost position, which is set first, stays.
     pub(crate) fn at(mut self, position: Position) -> Self {
         self.position.get_or_insert(position);
         self
     }
 
-    /// Says which partial the place belongs to, unless that is settled.
+    /// Sets the partial that the position belongs to, unless it is set. The innermost template
+    /// calls it first, for the same reason as in [`at`](Self::at).
     pub(crate) fn in_partial(mut self, name: Option<&str>) -> Self {
         if !self.located {
             self.partial = name.map(str::to_owned);
@@ -96,23 +106,24 @@ impl Error {
         self
     }
 
-    /// What sort of thing went wrong.
+    /// The kind of the error, by which a program decides what to do.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Whether the prompt itself may be right: it names a helper or a schema that the
-    /// [`Environment`](crate::Environment) does not have, or not yet.
+    /// Whether the prompt names a helper or a schema that the
+    /// [`Environment`](crate::Environment) does not have. The prompt itself may be correct, and
+    /// compile once the application has registered it.
     pub fn is_missing_definition(&self) -> bool {
         self.is_missing_definition
     }
 
-    /// What went wrong, without the place.
+    /// The message, without the position.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The line, counted from 1.
+    /// The line, counted from 1; `None` if the error has no position.
     pub fn line(&self) -> Option<u32> {
         self.position.map(|position| position.line)
     }

@@ -1,4 +1,7 @@
-//! Pieces of a rendered template to messages.
+//! Builds messages from the pieces of a rendered template.
+//!
+//! A role marker ends the current message and starts one of that role. Text before the first
+//! marker belongs to a user message.
 
 use std::sync::Arc;
 
@@ -15,6 +18,7 @@ pub(crate) fn assemble(pieces: Vec<Piece>, history: &[Arc<Message>]) -> Vec<Arc<
         match piece {
             Piece::Role(role) => draft.start(role),
             Piece::History => {
+                // Text after the history belongs to the model unless a role follows, as in JavaScript.
                 draft.start(Role::Model);
                 is_placed |= !history.is_empty();
                 draft.messages.extend(history.iter().map(as_history));
@@ -36,6 +40,7 @@ pub(crate) fn assemble(pieces: Vec<Piece>, history: &[Arc<Message>]) -> Vec<Arc<
     messages
 }
 
+/// The messages so far and the one that is being built.
 struct Draft {
     messages: Vec<Arc<Message>>,
     role: Role,
@@ -54,6 +59,9 @@ impl Draft {
     }
 }
 
+/// A copy of a message of the conversation that is marked as history, as in JavaScript.
+// Only messages at the place of `{{history}}` are marked; those that are put in by default
+// are shared unchanged.
 fn as_history(message: &Arc<Message>) -> Arc<Message> {
     Arc::new(Message::clone(message).with_metadata("purpose", "history"))
 }
@@ -66,6 +74,8 @@ fn media(url: String, content_type: Option<String>) -> Part {
     }
 }
 
+/// The placeholder of `{{section "name"}}`, which `generate` replaces, for example by the
+/// instructions for the output format.
 fn pending_section(name: String) -> Part {
     Part::new(PartKind::Empty).with_metadata("purpose", name).with_metadata("pending", true)
 }

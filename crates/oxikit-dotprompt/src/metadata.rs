@@ -1,4 +1,8 @@
-//! What front matter says about a prompt.
+//! The front matter of a prompt: model, configuration, schemas and tools.
+//!
+//! Reading is strict about types and lenient about names: a known key with a value of the wrong
+//! type is an error, an unknown key is kept in [`Metadata::raw`] and reported as an
+//! [`UnknownKey`].
 
 use oxikit_wire::{JsonObject, ToolDefinition};
 use serde::de::DeserializeOwned;
@@ -11,72 +15,83 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// Keys that Dotprompt does not know are only in [`raw`](Self::raw); those that
 /// Genkit reads have accessors here.
+///
+/// ```
+/// use oxikit_dotprompt::Prompt;
+///
+/// let prompt = Prompt::parse("---\ntoolChoice: none\nshop.currency: EUR\n---\nHi")?;
+/// assert_eq!(prompt.metadata.tool_choice(), Some("none"));
+/// assert_eq!(prompt.metadata.ext["shop"]["currency"], "EUR");
+/// # Ok::<(), oxikit_dotprompt::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// The prompt's name; usually the file's name says it.
+    /// The prompt's name. It is usually absent, because the file name is the prompt's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Which of several prompts of one name this is.
+    /// The variant, which distinguishes several prompts of one name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// Whatever the author calls a version.
+    /// The author's version, of any form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Value>,
-    /// For people.
+    /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The model to ask, such as `googleai/gemini-2.5-flash`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The model's configuration.
+    /// The model's configuration, such as `temperature`. The model checks it, not this crate.
     pub config: JsonObject,
-    /// What the template takes.
+    /// The input of the template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<InputSpec>,
-    /// What the model is to return.
+    /// The output that the model should return.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputSpec>,
-    /// Tools by name. Once resolved, only those the environment does not know.
+    /// Tools by name. After [`Environment::metadata`](crate::Environment::metadata), only those
+    /// that the environment does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// Tools by definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_defs: Option<Vec<ToolDefinition>>,
-    /// Keys with a dot, by what stands before the last one:
+    /// Keys with a dot. The part before the last dot is the namespace:
     /// `myext.foo: 1` is `ext["myext"]["foo"]`.
     pub ext: JsonObject,
-    /// Notes given as options; the front matter's own `metadata` is in `raw`.
+    /// The `metadata` of the options of a call. The `metadata` of the front matter is not here,
+    /// but in `raw`; see [`own_metadata`](Self::own_metadata).
     pub metadata: JsonObject,
     /// The front matter as it was written.
     #[serde(skip_serializing_if = "JsonObject::is_empty")]
     pub raw: JsonObject,
 }
 
-/// What a template takes.
+/// The input of a template.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct InputSpec {
     /// Picoschema or JSON Schema; once resolved, JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Values for what the caller leaves out.
+    /// Values of variables that the caller leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<JsonObject>,
-    /// Other members.
+    /// Other members, which nothing reads.
     #[serde(flatten)]
     pub other: JsonObject,
 }
 
-/// What a model is to return.
+/// The output that a model should return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutputSpec {
-    /// Such as `json` or `text`.
+    /// The format, such as `json` or `text`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// Picoschema or JSON Schema; once resolved, JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Other members.
+    /// Other members, which nothing reads.
     #[serde(flatten)]
     pub other: JsonObject,
 }
@@ -95,13 +110,15 @@ impl Metadata {
         }
         let mut metadata = Self::default();
         metadata.merge(&raw)?;
+        // `merge` reads `ext` and `metadata` of options; in front matter they have no such meaning.
         metadata.ext = ext;
         metadata.metadata = JsonObject::new();
         metadata.raw = raw;
         Ok(metadata)
     }
 
-    /// Lays `members` over what is there; `config` is merged member by member.
+    /// Overrides members with those of `members`. `config` is merged member by member, the others
+    /// are replaced as a whole; `null` leaves a member unchanged.
     pub(crate) fn merge(&mut self, members: &JsonObject) -> Result<(), KeyError> {
         set(&mut self.name, members, "name")?;
         set(&mut self.variant, members, "variant")?;
@@ -124,12 +141,12 @@ impl Metadata {
         Ok(())
     }
 
-    /// A member of the front matter that Dotprompt itself does not know.
+    /// A member of the front matter as it was written, also one that Dotprompt does not know.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.raw.get(key)
     }
 
-    /// Genkit's `maxTurns`: how many rounds of tools there may be.
+    /// Genkit's `maxTurns`: the maximum number of rounds of tool calls.
     pub fn max_turns(&self) -> Option<u64> {
         self.get("maxTurns")?.as_u64()
     }
@@ -139,7 +156,7 @@ impl Metadata {
         self.get("toolChoice")?.as_str()
     }
 
-    /// Genkit's `returnToolRequests`: whether tool requests go to the caller.
+    /// Genkit's `returnToolRequests`: whether tool requests are returned to the caller and not run.
     pub fn return_tool_requests(&self) -> Option<bool> {
         self.get("returnToolRequests")?.as_bool()
     }
@@ -149,7 +166,7 @@ impl Metadata {
         self.get("use")
     }
 
-    /// The `metadata` that the front matter itself gives.
+    /// The member `metadata` of the front matter.
     pub fn own_metadata(&self) -> Option<&JsonObject> {
         self.get("metadata")?.as_object()
     }
@@ -160,7 +177,7 @@ impl Metadata {
     }
 }
 
-/// The keys of the front matter that Dotprompt or Genkit reads.
+/// The keys of the front matter that Dotprompt, Genkit or the prompt manager reads.
 const KEYS: &[&str] = &[
     "config",
     "description",
@@ -172,21 +189,27 @@ const KEYS: &[&str] = &[
     "name",
     "output",
     "returnToolRequests",
+    "tags",
     "toolChoice",
     "toolDefs",
     "tools",
+    "type",
     "use",
     "variant",
     "version",
 ];
+/// The keys below `input`.
 const INPUT_KEYS: &[&str] = &["default", "schema"];
+/// The keys below `output`.
 const OUTPUT_KEYS: &[&str] = &["format", "schema"];
 
-/// A key of the front matter that nothing reads: misspelt, or the author's own.
+/// A key of the front matter that nothing reads: misspelt, or for the author's own use.
+///
+/// It is not an error. Applications show it as a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownKey {
-    /// The key that it stands below: `input`, `output`, or none.
+    /// The key above it: `input`, `output`, or `None` for a top-level key.
     pub parent: Option<&'static str>,
     /// The key itself.
     pub key: String,
@@ -197,7 +220,8 @@ pub struct UnknownKey {
 }
 
 impl Metadata {
-    /// The unknown keys, without their lines. Keys with a dot are the author's own.
+    /// The unknown keys, without their lines, which only the parser of the file knows. Keys with a
+    /// dot are extensions and never unknown.
     pub(crate) fn unknown_keys(&self) -> Vec<UnknownKey> {
         let unknown = |members: &JsonObject, parent, known: &'static [&'static str]| {
             let is_unknown = |key: &&String| !known.contains(&key.as_str()) && !key.contains('.');
@@ -215,7 +239,7 @@ impl Metadata {
     }
 }
 
-/// A member of the wrong type, by its key.
+/// A member has the wrong type. The parser adds the line by the key.
 #[derive(Debug)]
 pub(crate) struct KeyError {
     pub(crate) key: &'static str,
@@ -224,11 +248,12 @@ pub(crate) struct KeyError {
 
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Self {
-        let message = format!("`{}` is not as it should be: {}", error.key, error.reason);
+        let message = format!("`{}` has the wrong type: {}", error.key, error.reason);
         Self::new(ErrorKind::Yaml, message)
     }
 }
 
+/// Replaces `slot` if the member is present and not `null`.
 fn set<T: DeserializeOwned>(
     slot: &mut Option<T>,
     members: &JsonObject,
@@ -240,6 +265,7 @@ fn set<T: DeserializeOwned>(
     Ok(())
 }
 
+/// Reads a member; `None` if it is absent or `null`.
 fn read<T: DeserializeOwned>(
     members: &JsonObject,
     key: &'static str,

@@ -1,27 +1,44 @@
 //! Picoschema, the short way to write a JSON Schema in front matter.
 //!
-//! `name: string, who to greet` and `tags(array)?: string` become the schema
-//! they abbreviate; what is a JSON Schema already stays as it is.
+//! `name: string, who to greet` and `tags?(array): string` become the schema
+//! that they abbreviate; a JSON Schema stays unchanged.
+//!
+//! | picoschema | JSON Schema |
+//! | --- | --- |
+//! | `name: string, description` | a property with a type and a description |
+//! | `name?: string` | a property that is not required and may be `null` |
+//! | `tags(array, description): string` | an array with items of the type |
+//! | `address(object): { … }` | an object |
+//! | `color(enum): [RED, BLUE]` | one of the values |
+//! | `(*): string` | `additionalProperties`, which are `false` otherwise |
+//! | `name: Person` | the schema that is registered as `Person` |
 
 use oxikit_wire::JsonObject;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
+/// The names of types; other names refer to registered schemas.
 const SCALARS: [&str; 6] = ["any", "boolean", "integer", "null", "number", "string"];
-/// As deep as the YAML it comes from.
+
+/// Maximum nesting of a schema. Deeper ones are an error, so that the recursion cannot overflow
+/// the stack; YAML has a smaller limit, but options of a call come as JSON.
 const MAX_DEPTH: usize = 64;
 
 /// Finds a schema by its name.
 pub(crate) type Lookup<'l> = &'l dyn Fn(&str) -> Option<Value>;
 
 /// Expands a schema; `None` for an empty one.
+///
+/// # Errors
+///
+/// If a name is neither a type nor a registered schema, or a value is not a schema.
 pub(crate) fn expand(schema: &Value, lookup: Lookup<'_>) -> Result<Option<Value>> {
     match schema {
         Value::Null => Ok(None),
         Value::String(text) if text.is_empty() => Ok(None),
         Value::String(text) => match split_description(text) {
-            // Only here `any` stays a type.
+            // Only at the top level `any` stays a type, as in the reference; below it means no type.
             ("any", description) => Ok(Some(described(json!({ "type": "any" }), description))),
             _ => scalar(text, lookup).map(Some),
         },
@@ -35,14 +52,17 @@ pub(crate) fn expand(schema: &Value, lookup: Lookup<'_>) -> Result<Option<Value>
     }
 }
 
+/// Whether a map is a JSON Schema: its `type` is a type name of JSON Schema. A picoschema with a
+/// property `type: string` is therefore read as a JSON Schema; so does the reference.
 fn is_json_schema(members: &JsonObject) -> bool {
     let kind = members.get("type").and_then(Value::as_str);
     kind.is_some_and(|kind| SCALARS.contains(&kind) || kind == "object" || kind == "array")
 }
 
+/// A type, a name or a map below the top level.
 fn value(schema: &Value, lookup: Lookup<'_>, depth: usize) -> Result<Value> {
     if depth > MAX_DEPTH {
-        return Err(Error::schema("the schema is nested too deeply"));
+        return Err(Error::schema(format!("the schema is nested more than {MAX_DEPTH} deep")));
     }
     match schema {
         Value::String(text) => scalar(text, lookup),
@@ -70,6 +90,8 @@ fn scalar(text: &str, lookup: Lookup<'_>) -> Result<Value> {
     Ok(described(schema, description))
 }
 
+/// A map of properties. Properties are required unless their key has a `?`, and others are
+/// forbidden unless there is a key `(*)`.
 fn object(members: &JsonObject, lookup: Lookup<'_>, depth: usize) -> Result<Value> {
     let mut properties = JsonObject::new();
     let mut required = Vec::new();
@@ -96,6 +118,7 @@ fn object(members: &JsonObject, lookup: Lookup<'_>, depth: usize) -> Result<Valu
     Ok(Value::Object(object))
 }
 
+/// One property, by the type in the brackets of its key.
 fn property(key: &Key<'_>, schema: &Value, lookup: Lookup<'_>, depth: usize) -> Result<Value> {
     let Some((kind, description)) = key.kind else {
         return Ok(or_null(value(schema, lookup, depth)?, key.optional));
@@ -117,6 +140,7 @@ fn property(key: &Key<'_>, schema: &Value, lookup: Lookup<'_>, depth: usize) -> 
     Ok(described(property, description))
 }
 
+/// `name(enum)`: a list of values, with `null` among them if the property is optional.
 fn choice(key: &Key<'_>, schema: &Value) -> Result<Value> {
     let Value::Array(values) = schema else {
         return Err(Error::schema(format!(
@@ -160,6 +184,7 @@ fn or_null(mut schema: Value, optional: bool) -> Value {
     schema
 }
 
+/// Adds a description to a schema that is an object. One of a registered schema is replaced.
 fn described(mut schema: Value, description: Option<&str>) -> Value {
     if let (Some(text), Value::Object(members)) = (description, &mut schema) {
         members.insert("description".to_owned(), text.into());
@@ -167,7 +192,7 @@ fn described(mut schema: Value, description: Option<&str>) -> Value {
     schema
 }
 
-/// Splits at the first comma.
+/// Splits `type, description` at the first comma, so that a description may contain commas.
 fn split_description(text: &str) -> (&str, Option<&str>) {
     match text.split_once(',') {
         Some((kind, rest)) => {

@@ -1,11 +1,12 @@
-//! Prompt files: front matter and a template.
+//! Prompt files: front matter between lines of `---`, and a template after it.
+//!
+//! `front_matter` finds the parts, `metadata` reads the keys, and `handlebars` parses the template
+//! when the prompt is compiled.
 
-use serde_json::Value;
-
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
+use crate::front_matter::FrontMatter;
 use crate::handlebars::{is_js_space, js_trim};
 use crate::metadata::{Metadata, UnknownKey};
-use crate::yaml;
 
 /// A parsed prompt file.
 ///
@@ -22,7 +23,7 @@ use crate::yaml;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// What the front matter says.
+    /// The front matter.
     pub metadata: Metadata,
     template: String,
     start: Position,
@@ -32,7 +33,8 @@ pub struct Prompt {
 impl Prompt {
     /// Splits a file into front matter and template and reads the front matter.
     ///
-    /// The template itself is only parsed when the prompt is compiled.
+    /// The template itself is only parsed when the prompt is compiled. A file without front matter
+    /// is only a template, and keeps the white space around it.
     ///
     /// # Errors
     ///
@@ -40,7 +42,7 @@ impl Prompt {
     /// deeper than 32 levels, uses aliases, or has a member of the wrong type.
     pub fn parse(source: &str) -> Result<Self> {
         let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-        let Some(file) = split(source) else {
+        let Some(front_matter) = FrontMatter::find(source) else {
             return Ok(Self {
                 metadata: Metadata::default(),
                 template: source.to_owned(),
@@ -48,38 +50,35 @@ impl Prompt {
                 unknown_keys: Vec::new(),
             });
         };
-        let raw = match yaml::parse(file.yaml, file.yaml_line)? {
-            Value::Object(raw) => raw,
-            Value::Null => Default::default(),
-            _ => {
-                let message = "the front matter has to be a map such as `model: name`";
-                let position = line(file.yaml_line);
-                return Err(Error::new(ErrorKind::Yaml, message).at(position));
-            }
-        };
+        let raw = front_matter.read(source)?;
+        let (yaml, yaml_line) = (&source[front_matter.yaml.clone()], front_matter.yaml_line);
         let metadata = Metadata::from_front_matter(raw).map_err(|error| {
-            let position = line(file.yaml_line + line_of_key(file.yaml, error.key));
+            let position = line(yaml_line + line_of_key(yaml, error.key));
             Error::from(error).at(position)
         })?;
         let mut unknown_keys = metadata.unknown_keys();
         for key in &mut unknown_keys {
-            key.line = file.yaml_line + line_of_unknown_key(file.yaml, key);
+            key.line = yaml_line + line_of_unknown_key(yaml, key);
         }
-        let skipped = file.body.len() - file.body.trim_start_matches(is_js_space).len();
+        let body = &source[front_matter.body_start..];
+        let skipped = body.len() - body.trim_start_matches(is_js_space).len();
         Ok(Self {
             metadata,
-            template: js_trim(file.body).to_owned(),
-            start: advance(line(file.body_line), &file.body[..skipped]),
+            template: js_trim(body).to_owned(),
+            start: advance(line(front_matter.body_line), &body[..skipped]),
             unknown_keys,
         })
     }
 
     /// The template, without front matter and white space around it.
+    ///
+    /// It is the source text, which the application may show or pass to
+    /// [`Environment::compile_template`](crate::Environment::compile_template).
     pub fn template(&self) -> &str {
         &self.template
     }
 
-    /// The keys of the front matter that nothing reads.
+    /// The keys of the front matter that nothing reads, with their lines.
     ///
     /// ```
     /// use oxikit_dotprompt::Prompt;
@@ -94,66 +93,21 @@ impl Prompt {
         &self.unknown_keys
     }
 
-    /// Where the template begins in the file.
+    /// Position of the template in the file, so that errors name lines of the file.
     pub(crate) fn start(&self) -> Position {
         self.start
     }
 }
 
-struct File<'s> {
-    yaml: &'s str,
-    yaml_line: u32,
-    body: &'s str,
-    body_line: u32,
-}
-
-/// `None` when the text does not begin with front matter. A file that opens
-/// front matter and never closes it is all template.
-fn split(source: &str) -> Option<File<'_>> {
-    let mut number = 1;
-    let mut lines = source.split_inclusive('\n');
-    let mut rest = source;
-    loop {
-        let line = lines.next()?;
-        rest = &rest[line.len()..];
-        number += 1;
-        if is_fence(line) {
-            break;
-        }
-        let is_comment = line.starts_with('#');
-        if !is_comment && !js_trim(line).is_empty() {
-            return None;
-        }
-    }
-    let (yaml, yaml_line) = (rest, number);
-    let mut length = 0;
-    for line in lines {
-        number += 1;
-        if is_fence(line) {
-            return Some(File {
-                yaml: &yaml[..length],
-                yaml_line,
-                body: &yaml[length + line.len()..],
-                body_line: number,
-            });
-        }
-        length += line.len();
-    }
-    None
-}
-
-fn is_fence(line: &str) -> bool {
-    let end = line.strip_prefix("---");
-    end.is_some_and(|end| js_trim(end).is_empty())
-}
-
-/// How many lines below the start of the YAML a top level key stands.
+/// Number of lines between the start of the YAML and a top-level key; 0 if it is not found.
+// A search in the text, because the YAML reader gives no positions of keys. It is only used for
+// messages, so a key in an unusual notation may get the first line.
 fn line_of_key(yaml: &str, key: &str) -> u32 {
     yaml.lines().position(|line| begins_with_key(line, key)).unwrap_or(0) as u32
 }
 
-/// The same for a key that may stand below another one. One that is written in braces
-/// has the line of that other key.
+/// The same for a key that may be below another one. A key in a flow map (`input: { … }`) gets
+/// the line of its parent.
 fn line_of_unknown_key(yaml: &str, unknown: &UnknownKey) -> u32 {
     let Some(parent) = unknown.parent else { return line_of_key(yaml, &unknown.key) };
     let first = line_of_key(yaml, parent);
@@ -163,16 +117,19 @@ fn line_of_unknown_key(yaml: &str, unknown: &UnknownKey) -> u32 {
     first + block.position(is_key).map_or(0, |position| position as u32 + 1)
 }
 
+/// Whether a line is `key:`, with or without quotes.
 fn begins_with_key(line: &str, key: &str) -> bool {
     let line = line.trim_start_matches(['"', '\'']);
     line.strip_prefix(key)
         .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
 }
 
+/// The start of a line.
 fn line(line: u32) -> Position {
     Position { line, column: 1 }
 }
 
+/// The position after `text`.
 fn advance(mut position: Position, text: &str) -> Position {
     for character in text.chars() {
         if character == '\n' {

@@ -1,16 +1,28 @@
-//! Writes prompt files, so that [`Prompt::parse`](crate::Prompt::parse) reads the same
-//! again.
+//! Writes prompt files that [`Prompt::parse`](crate::Prompt::parse) reads back as the same
+//! front matter and messages.
+//!
+//! This is not a general YAML writer: it writes block style with two spaces and quotes every
+//! text that could be read as something else.
 
 use oxikit_wire::{JsonObject, Media, Message, Part, PartKind, Role};
 use serde_json::Value;
 
-/// Words that YAML takes for something else than text, in any version of it.
-const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+/// Words that some version of YAML reads as a boolean or as null. They are written in quotes.
+const RESERVED_WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
-/// A prompt file with this front matter and these messages, whose texts are templates.
+/// Writes a prompt file with this front matter and these messages, whose texts are templates.
 ///
-/// What a template cannot say, such as the request of a tool, is left out, and a
+/// Content that a template cannot express, such as the request of a tool, is left out, and a
 /// comment in its place says so.
+///
+/// ```
+/// use oxikit_dotprompt::write_prompt;
+/// use oxikit_wire::{JsonObject, Message};
+///
+/// let front_matter = JsonObject::from_iter([("model".into(), "echo/model".into())]);
+/// let file = write_prompt(&front_matter, &[Message::user("Hi {{name}}")]);
+/// assert_eq!(file, "---\nmodel: echo/model\n---\n\n{{role \"user\"}}\nHi {{name}}\n");
+/// ```
 pub fn write_prompt(front_matter: &JsonObject, messages: &[Message]) -> String {
     let mut file = "---\n".to_owned();
     write_members(&mut file, front_matter, 0);
@@ -23,6 +35,8 @@ pub fn write_prompt(front_matter: &JsonObject, messages: &[Message]) -> String {
     file
 }
 
+/// Writes a role marker and the parts. A message without any part that a template can express
+/// is replaced by a comment: a marker alone would make no message.
 fn write_message(file: &mut String, message: &Message) {
     let role = match message.role {
         Role::System => "system",
@@ -33,7 +47,7 @@ fn write_message(file: &mut String, message: &Message) {
     let is_said = |part: &Part| matches!(part.kind, PartKind::Text(_) | PartKind::Media(_));
     if !message.content.is_empty() && !message.content.iter().any(is_said) {
         file.push_str(&format!(
-            "{{{{! a message of the {role} is left out: no template says it }}}}\n\n"
+            "{{{{! a message of the {role} is left out: a template cannot express it }}}}\n\n"
         ));
         return;
     }
@@ -42,12 +56,13 @@ fn write_message(file: &mut String, message: &Message) {
         match &part.kind {
             PartKind::Text(text) => file.push_str(text),
             PartKind::Media(media) => write_media(file, media),
-            _ => file.push_str("{{! a part is left out: no template says it }}"),
+            _ => file.push_str("{{! a part is left out: a template cannot express it }}"),
         }
     }
     file.push_str("\n\n");
 }
 
+/// Writes `{{media url=…}}`, or a comment if URL or type cannot be quoted.
 fn write_media(file: &mut String, media: &Media) {
     let kind = media.content_type.as_deref().map(quoted);
     match (quoted(&media.url), kind) {
@@ -59,8 +74,8 @@ fn write_media(file: &mut String, media: &Media) {
     }
 }
 
-/// A text of the template language, which has two kinds of quotes and no way to say
-/// both.
+/// A string literal of the template language; `None` for a text with both kinds of quotes, a
+/// backslash or a line end, because escapes are not written.
 fn quoted(text: &str) -> Option<String> {
     let is_plain = |quote: char| !text.contains([quote, '\\', '\n', '\r']);
     let quote = ['"', '\''].into_iter().find(|quote| is_plain(*quote))?;
@@ -77,7 +92,7 @@ fn write_members(file: &mut String, members: &JsonObject, depth: usize) {
     }
 }
 
-/// What stands behind a name or a dash, with the end of the line.
+/// Writes the value after a name or a dash, with the end of the line.
 fn write_value(file: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(members) if !members.is_empty() => {
@@ -100,7 +115,7 @@ fn write_value(file: &mut String, value: &Value, depth: usize) {
     }
 }
 
-/// An item of a list. The first member of an object stands behind the dash.
+/// An item of a list. The first member of an object is on the line of the dash.
 fn write_item(file: &mut String, item: &Value, depth: usize) {
     match item {
         Value::Object(members) if !members.is_empty() => {
@@ -113,20 +128,22 @@ fn write_item(file: &mut String, item: &Value, depth: usize) {
     }
 }
 
+/// A value that fits on the line of its key.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => scalar(text),
-        // Empty lists and objects, numbers and the rest are the same in both languages.
+        // Empty lists and objects, numbers, booleans and null are the same in YAML and JSON.
         other => other.to_string(),
     }
 }
 
-/// A text: without quotes if nobody can take it for anything else.
+/// Writes a text. Without quotes only if it starts with a letter, has no special characters and
+/// is not a reserved word, so that no version of YAML reads a number, a date or a boolean.
 fn scalar(text: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(is_word)
-        && !WORDS.contains(&text.to_ascii_lowercase().as_str());
-    // The quotes of JSON are quotes of YAML.
+        && !RESERVED_WORDS.contains(&text.to_ascii_lowercase().as_str());
+    // A JSON string is a valid double-quoted string of YAML.
     if is_plain { text.to_owned() } else { Value::from(text).to_string() }
 }

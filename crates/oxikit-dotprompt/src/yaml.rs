@@ -1,4 +1,5 @@
-//! YAML with our limits and the reference's reading of it.
+//! Reads the YAML of front matter with limits, and with the same policies as the reference
+//! implementation.
 
 use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
@@ -6,8 +7,10 @@ use serde_saphyr::{Options, budget, from_str_with_options, options};
 
 use crate::error::{Error, ErrorKind, Position, Result};
 
-/// Bytes of front matter.
+/// Maximum size of front matter in bytes (64 KiB). Larger front matter is rejected.
 const MAX_BYTES: usize = 64 * 1024;
+
+/// Maximum nesting of maps and lists. Deeper front matter is rejected.
 const MAX_DEPTH: usize = 32;
 
 /// Reads YAML that begins on line `first_line` of its file.
@@ -30,8 +33,10 @@ pub(crate) fn parse(text: &str, first_line: u32) -> Result<Value> {
     })
 }
 
-/// Every policy in one place: no aliases, no merge keys, no duplicate keys,
-/// and only `true` and `false` are booleans.
+/// All policies: no aliases, no merge keys, no duplicate keys, and only `true` and `false` are
+/// booleans.
+// Aliases can expand a small file to gigabytes ("billion laughs"). Duplicate keys and words
+// such as `no` for false are mistakes that authors do not see.
 fn yaml_options() -> Options {
     options! {
         budget: budget! {
@@ -47,7 +52,7 @@ fn yaml_options() -> Options {
     }
 }
 
-/// The message without the place, which the error carries itself.
+/// The first line of the message without the position, which [`Error`] prints itself.
 fn short(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let text = text.lines().next().unwrap_or_default();

@@ -1,4 +1,8 @@
 //! The expansion of `#[tool]`.
+//!
+//! The function is moved unchanged, under the name `body`, into a new function that builds the
+//! tool. Its parameters become the fields of a struct `Arguments`, from which serde reads the
+//! input and schemars makes the schema. Errors point to the part of the function that is wrong.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -8,6 +12,11 @@ use syn::{
     ReturnType, Type,
 };
 
+/// Expands the attribute. `options` are the tokens in its brackets.
+///
+/// # Errors
+///
+/// If the function cannot be a tool. The caller turns the error into a compiler error.
 pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let mut function: ItemFn = syn::parse2(function)?;
     let options = Options::parse(options)?;
@@ -19,7 +28,7 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
     if description.is_empty() {
         return Err(Error::new_spanned(
             &function.sig.ident,
-            "a model has to be told what the tool does: add a doc comment, or `description = \"…\"`",
+            "the tool has no description for the model: add a doc comment, or `description = \"…\"`",
         ));
     }
     let tool_name = match options.name {
@@ -32,9 +41,13 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
     let answer =
         if returns_result(&function) { call } else { quote!(::core::result::Result::Ok(#call)) };
 
+    // Doc comment, visibility and other attributes belong to the function that the application
+    // calls; the inner one is private.
     let (attributes, visibility) = (std::mem::take(&mut function.attrs), function.vis.clone());
     let name = std::mem::replace(&mut function.sig.ident, format_ident!("body"));
     function.vis = syn::Visibility::Inherited;
+    // The derives name their crates by path: the application need not depend on serde and schemars.
+    // `_arguments` and `_context` may be unused, if the function has no such parameter.
     Ok(quote! {
         #(#attributes)*
         #visibility fn #name() -> ::oxikit::Tool {
@@ -56,6 +69,7 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
     })
 }
 
+/// The options in the brackets of the attribute.
 #[derive(Default)]
 struct Options {
     name: Option<LitStr>,
@@ -81,12 +95,16 @@ impl Options {
     }
 }
 
+/// A parameter of the function.
 enum Parameter {
+    /// Becomes a field of `Arguments` and so a property of the input schema.
     Property { name: Ident, ty: Box<Type>, attributes: Vec<Attribute> },
+    /// Gets the context of the call.
     Context,
 }
 
 impl Parameter {
+    /// The field of `Arguments`.
     fn field(&self) -> Option<TokenStream> {
         match self {
             Self::Property { name, ty, attributes } => Some(quote!(#(#attributes)* #name: #ty)),
@@ -94,6 +112,7 @@ impl Parameter {
         }
     }
 
+    /// The expression that is passed to the function.
     fn argument(&self) -> TokenStream {
         match self {
             Self::Property { name, .. } => quote!(_arguments.#name),
@@ -102,6 +121,7 @@ impl Parameter {
     }
 }
 
+/// Rejects functions that are not `async` or are generic: `Arguments` has concrete types.
 fn refuse_unsupported(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     if signature.asyncness.is_none() {
@@ -113,7 +133,8 @@ fn refuse_unsupported(function: &ItemFn) -> Result<()> {
     Ok(())
 }
 
-/// The parameters; their attributes move from the function to the schema.
+/// Takes the parameters. Their attributes are removed from the function, where the compiler would
+/// reject them, and become those of the fields.
 fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
     function
         .sig
@@ -128,7 +149,9 @@ fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
         .collect()
 }
 
+/// Takes one parameter.
 fn take_parameter(parameter: &mut PatType) -> Result<Parameter> {
+    // A macro sees names and not types, so any type that is named `Context` counts as ours.
     if last_segment(&parameter.ty).is_some_and(|segment| segment == "Context") {
         return Ok(Parameter::Context);
     }
@@ -148,7 +171,7 @@ fn take_parameter(parameter: &mut PatType) -> Result<Parameter> {
     })
 }
 
-/// What to write instead of a reference.
+/// The message for a parameter that is a reference, with the owned type to write instead.
 fn owned_instead(borrowed: &Type) -> String {
     let owned = match borrowed {
         Type::Path(path) if path.path.is_ident("str") => "`String`".to_owned(),
@@ -161,6 +184,7 @@ fn owned_instead(borrowed: &Type) -> String {
     format!("the arguments of a tool are read from JSON and owned by it: take {owned} instead")
 }
 
+/// Whether the return type is named `Result`; other outputs are wrapped in `Ok`.
 fn returns_result(function: &ItemFn) -> bool {
     match &function.sig.output {
         ReturnType::Type(_, ty) => last_segment(ty).is_some_and(|segment| segment == "Result"),
@@ -168,6 +192,7 @@ fn returns_result(function: &ItemFn) -> bool {
     }
 }
 
+/// The last name of a path, such as `Result` of `oxikit::Result<String>`.
 fn last_segment(ty: &Type) -> Option<&Ident> {
     match ty {
         Type::Path(path) => path.path.segments.last().map(|segment| &segment.ident),
@@ -175,11 +200,14 @@ fn last_segment(ty: &Type) -> Option<&Ident> {
     }
 }
 
+/// The doc comment as one text, with its line breaks.
 fn doc_text(attributes: &[Attribute]) -> String {
     let lines: Vec<String> = attributes.iter().filter_map(doc_line).collect();
     lines.join("\n").trim().to_owned()
 }
 
+/// One line of a doc comment, which the compiler passes as `#[doc = "…"]`; `None` for other
+/// attributes.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(meta) = &attribute.meta else { return None };
     match &meta.value {

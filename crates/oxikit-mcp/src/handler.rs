@@ -1,4 +1,4 @@
-//! The tools behind rmcp's door.
+//! Implements rmcp's `ServerHandler`: lists the tools and runs their calls.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -15,23 +15,24 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::{McpTool, Outcome, ToolCode};
+use crate::tool::{McpTool, Outcome, ToolFunction};
 
-/// When the client has left, what still runs gets this long: one that sends all its
-/// requests at once and closes is answered, and one that is gone is not waited for.
-const LAST_ANSWERS: Duration = Duration::from_millis(500);
+/// Time that running calls get after the input has ended. A client may send all its requests
+/// at once, close the input and read the responses; a client that is gone must not keep the
+/// server running. After it calls are answered with `CANCELLED`.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// All tools, and who serves them.
+/// The tools of a server and its description.
 #[derive(Debug)]
-pub(crate) struct Tools {
+pub(crate) struct ToolHandler {
     config: ServerConfig,
-    /// In the order of their adding.
+    /// The order in which the tools were added.
     listed: Vec<Tool>,
-    codes: BTreeMap<String, ToolCode>,
-    client_left: CancellationToken,
+    functions: BTreeMap<String, ToolFunction>,
+    input_ended: CancellationToken,
 }
 
-impl Tools {
+impl ToolHandler {
     pub(crate) fn new(name: String, version: String) -> Self {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let config =
@@ -39,8 +40,8 @@ impl Tools {
         Self {
             config,
             listed: Vec::new(),
-            codes: BTreeMap::new(),
-            client_left: CancellationToken::new(),
+            functions: BTreeMap::new(),
+            input_ended: CancellationToken::new(),
         }
     }
 
@@ -48,19 +49,19 @@ impl Tools {
         self.config.instructions = Some(instructions);
     }
 
-    pub(crate) fn add(&mut self, tool: McpTool, code: ToolCode) {
+    pub(crate) fn add(&mut self, tool: McpTool, function: ToolFunction) {
         self.listed.retain(|listed| listed.name != tool.name());
-        self.codes.insert(tool.name().to_owned(), code);
+        self.functions.insert(tool.name().to_owned(), function);
         self.listed.push(tool.into_listed());
     }
 
-    /// Fires when the input has ended.
-    pub(crate) fn client_left(&self) -> CancellationToken {
-        self.client_left.clone()
+    /// The token to cancel when the input has ended.
+    pub(crate) fn input_ended(&self) -> CancellationToken {
+        self.input_ended.clone()
     }
 }
 
-impl ServerHandler for Tools {
+impl ServerHandler for ToolHandler {
     fn get_info(&self) -> ServerConfig {
         self.config.clone()
     }
@@ -79,30 +80,32 @@ impl ServerHandler for Tools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let name = request.name;
-        let code = self.codes.get(&*name).ok_or_else(|| {
-            let message = format!("there is no tool `{name}`; `tools/list` names them");
+        let function = self.functions.get(&*name).ok_or_else(|| {
+            let message = format!("there is no tool `{name}`; `tools/list` lists the tools");
             ErrorData::invalid_params(message, None)
         })?;
-        let work = code.call(Value::Object(request.arguments.unwrap_or_default()));
+        let work = function.call(Value::Object(request.arguments.unwrap_or_default()));
         let outcome = tokio::select! {
-            // Without this a tool that panics would never be answered.
+            // rmcp sends no response for a call that panics, so the client would wait forever.
             outcome = AssertUnwindSafe(work).catch_unwind() => outcome.unwrap_or_else(|_| {
                 tracing::error!(tool = %name, "a tool panicked");
-                Err(Status::public(StatusCode::Internal, "the tool broke; its log says where"))
+                Err(Status::public(StatusCode::Internal, "the tool panicked; the log of the server shows where"))
             }),
             () = context.ct.cancelled_owned() => Err(Status::cancelled()),
-            () = last_answers_are_due(self.client_left()) => Err(Status::cancelled()),
+            () = drained(self.input_ended()) => Err(Status::cancelled()),
         };
         Ok(result_of(outcome).into())
     }
 }
 
-async fn last_answers_are_due(client_left: CancellationToken) {
-    client_left.cancelled_owned().await;
-    tokio::time::sleep(LAST_ANSWERS).await;
+/// Completes when the input has ended and the drain timeout is over.
+async fn drained(input_ended: CancellationToken) {
+    input_ended.cancelled_owned().await;
+    tokio::time::sleep(DRAIN_TIMEOUT).await;
 }
 
-/// What the model reads.
+/// The result that the model reads. An error is a result with `isError`, because clients do not
+/// show protocol errors to the model.
 fn result_of(outcome: Outcome) -> CallToolResult {
     match outcome {
         Ok(Value::String(text)) => CallToolResult::success(vec![ContentBlock::text(text)]),

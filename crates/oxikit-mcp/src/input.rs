@@ -1,4 +1,4 @@
-//! Notices the end of the input.
+//! Detects the end of the input, which rmcp does not report to running calls.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
-/// A reader that says when there is no more: the other side has left.
+/// A reader that cancels a token at the end of the input or after a read error.
 pub(crate) struct WatchedInput {
     input: Box<dyn AsyncRead + Send + Unpin>,
     ended: CancellationToken,

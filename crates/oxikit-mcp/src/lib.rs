@@ -1,4 +1,5 @@
-//! Tools served to coding agents and other programs over the Model Context Protocol.
+//! A server for the Model Context Protocol (MCP), which offers tools to coding agents and other
+//! programs.
 //!
 //! ```no_run
 //! use oxikit_mcp::{Effect, McpServer, McpTool};
@@ -17,8 +18,9 @@
 //! # }
 //! ```
 //!
-//! All of the protocol is rmcp's; its generic code is compiled here, once, and no type
-//! of it is seen outside.
+//! The crate `rmcp` implements the protocol. Its generic code is compiled once, in this crate,
+//! and none of its types are public here. Only tools are supported: no prompts, resources or
+//! sampling.
 
 mod handler;
 mod input;

@@ -1,4 +1,4 @@
-//! The server.
+//! The MCP server and its connection.
 
 use std::io;
 use std::pin::Pin;
@@ -9,71 +9,88 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::handler::Tools;
+use crate::handler::ToolHandler;
 use crate::input::WatchedInput;
-use crate::tool::{McpTool, ToolCode};
+use crate::tool::{McpTool, ToolFunction};
 
-/// Serves tools to one client.
+/// An MCP server that offers tools to one client.
+///
+/// ```no_run
+/// use oxikit_mcp::{Effect, McpServer, McpTool};
+/// use serde_json::json;
+///
+/// # async fn example() -> std::io::Result<()> {
+/// let time = McpTool::new("uptime", "Returns the uptime in seconds.", Effect::Reads);
+/// let started = std::time::Instant::now();
+/// McpServer::new("clock", "1.0.0")
+///     .with_instructions("Tells how long this server runs.")
+///     .tool(time, move |_| async move { Ok(json!(started.elapsed().as_secs())) })
+///     .serve_stdio()
+///     .await
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct McpServer {
-    tools: Tools,
+    handler: ToolHandler,
 }
 
 impl McpServer {
-    /// A server without tools; clients see its name and version.
+    /// Creates a server without tools. Clients see its name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self { tools: Tools::new(name.into(), version.into()) }
+        Self { handler: ToolHandler::new(name.into(), version.into()) }
     }
 
-    /// With a text for the model: what the tools are for, and where to begin.
+    /// Sets the instructions for the model: the purpose of the tools and how to begin.
     pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.tools.set_instructions(instructions.into());
+        self.handler.set_instructions(instructions.into());
         self
     }
 
-    /// With this tool. Its code gets the arguments, always an object, and answers a
-    /// text, which is told as it is, or another value, which is told as compact JSON.
-    /// A [`Status`] becomes a result that is marked as an error, for the model to
-    /// read. A call that is given up drops the future.
+    /// Adds a tool. A second tool of the same name replaces the first.
     ///
-    /// A second tool of the same name takes the place of the first.
-    pub fn tool<F, Fut>(mut self, tool: McpTool, code: F) -> Self
+    /// `function` gets the arguments, which are always an object. A string that it returns is
+    /// sent as text, any other value as compact JSON. A [`Status`] is sent as a result with
+    /// `isError`, so that the model can read it; only public messages are sent, see
+    /// [`Status::public`]. When the client cancels a call, the future is dropped.
+    pub fn tool<F, Fut>(mut self, tool: McpTool, function: F) -> Self
     where
         F: Fn(Value) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, Status>> + Send + 'static,
     {
-        self.tools.add(tool, ToolCode::new(code));
+        self.handler.add(tool, ToolFunction::new(function));
         self
     }
 
     /// Serves on the standard input and output of the process until the input ends.
-    /// Nothing else may write to the output meanwhile.
+    /// While it runs, nothing else may write to the standard output: logs belong on the
+    /// standard error.
     ///
     /// # Errors
     ///
-    /// If the client does not begin as the protocol wants.
+    /// [`io::ErrorKind::InvalidData`] if the client does not begin with `initialize`. A client
+    /// that closes the connection before that is not an error.
     pub async fn serve_stdio(self) -> io::Result<()> {
         self.serve(Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())).await
     }
 
-    /// The same on another pair of streams, one message a line.
+    /// Serves on another pair of streams, with one JSON message per line.
     ///
     /// # Errors
     ///
-    /// As [`serve_stdio`](Self::serve_stdio).
+    /// The same as [`serve_stdio`](Self::serve_stdio).
     pub async fn serve(
         self,
         input: Box<dyn AsyncRead + Send + Unpin>,
         output: Box<dyn AsyncWrite + Send + Unpin>,
     ) -> io::Result<()> {
-        let input = WatchedInput::new(input, self.tools.client_left());
+        let input = WatchedInput::new(input, self.handler.input_ended());
         let transport = AsyncRwTransport::new_server(input, output);
-        // Boxed: the compiler does not see through it that it can be sent.
-        let greeting: Pin<Box<dyn Future<Output = _> + Send>> =
-            Box::pin(serve_server(self.tools, transport));
-        match greeting.await {
+        // Without the box the compiler cannot prove that the future is `Send`.
+        let handshake: Pin<Box<dyn Future<Output = _> + Send>> =
+            Box::pin(serve_server(self.handler, transport));
+        match handshake.await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
-            // One that only looked is no error.
+            // The client has closed the connection before the handshake.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
         }

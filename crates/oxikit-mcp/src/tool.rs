@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The description of a tool, and its function.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,19 +8,31 @@ use oxikit_core::Status;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-/// What a call of a tool does to the world. Clients may ask their user before calls
-/// that are not [`Reads`](Self::Reads).
+/// The side effects of a tool. MCP clients use it to decide whether to ask their user before a
+/// call; most do so unless it is [`Reads`](Self::Reads).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: it can be called any time.
+    /// The tool only reads: `readOnlyHint` is true.
     Reads,
-    /// It does something, and removes nothing.
+    /// The tool has side effects but deletes nothing: `destructiveHint` is false.
     Acts,
-    /// It ends or removes something.
+    /// The tool may end or delete something: `destructiveHint` is true.
     Destroys,
 }
 
-/// A tool as its callers see it.
+/// The description of a tool, as clients and models see it.
+///
+/// ```
+/// use oxikit_mcp::{Effect, McpTool};
+/// use serde_json::json;
+///
+/// let delete = McpTool::new("delete_note", "Deletes a note.", Effect::Destroys).with_input(json!({
+///     "type": "object",
+///     "properties": {"id": {"type": "string", "description": "The id of the note."}},
+///     "required": ["id"],
+/// }));
+/// assert_eq!(delete.name(), "delete_note");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpTool {
     name: String,
@@ -30,32 +42,34 @@ pub struct McpTool {
 }
 
 impl McpTool {
-    /// A tool that takes no arguments. The description is what a model decides by.
+    /// Describes a tool without arguments. The model chooses a tool by its description.
     pub fn new(name: impl Into<String>, description: impl Into<String>, effect: Effect) -> Self {
         let (name, description) = (name.into(), description.into());
         Self { name, description, effect, input_schema: Map::new() }
             .with_input(json!({"type": "object", "properties": {}}))
     }
 
-    /// With the arguments of this JSON Schema, which has to be of an object; another is
-    /// taken for one that allows everything. It is for the callers: what arrives is
-    /// for the handler to check.
+    /// Sets the JSON Schema of the arguments, which must describe an object. A value that is
+    /// not an object is replaced by a schema that accepts every object.
+    ///
+    /// The schema informs the clients. The server does not check arguments against it, so
+    /// the function of the tool must.
     pub fn with_input(mut self, schema: Value) -> Self {
         self.input_schema = match schema {
             Value::Object(schema) => schema,
             _ => Map::new(),
         };
-        // Clients refuse a tool without it.
+        // Clients reject a tool whose schema has no `type`.
         self.input_schema.entry("type").or_insert_with(|| "object".into());
         self
     }
 
-    /// Its name.
+    /// The name of the tool.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// As the protocol tells it.
+    /// The entry in the result of `tools/list`.
     pub(crate) fn into_listed(self) -> Tool {
         let hints = match self.effect {
             Effect::Reads => ToolAnnotations::new().read_only(true),
@@ -66,30 +80,30 @@ impl McpTool {
     }
 }
 
-/// What came of a call: a text as it is, or another value as compact JSON.
+/// The outcome of a call. A string is sent as text, another value as compact JSON.
 pub(crate) type Outcome = Result<Value, Status>;
-type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+type CallFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// The code of a tool, without its type.
-pub(crate) struct ToolCode(Box<dyn Fn(Value) -> Work + Send + Sync>);
+/// The function of a tool, with its type erased.
+pub(crate) struct ToolFunction(Box<dyn Fn(Value) -> CallFuture + Send + Sync>);
 
-impl ToolCode {
-    pub(crate) fn new<F, Fut>(code: F) -> Self
+impl ToolFunction {
+    pub(crate) fn new<F, Fut>(function: F) -> Self
     where
         F: Fn(Value) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Outcome> + Send + 'static,
     {
-        Self(Box::new(move |arguments| Box::pin(code(arguments))))
+        Self(Box::new(move |arguments| Box::pin(function(arguments))))
     }
 
-    /// One call; it begins when it is polled.
-    pub(crate) fn call(&self, arguments: Value) -> Work {
+    /// Calls the function. The call begins when the future is polled.
+    pub(crate) fn call(&self, arguments: Value) -> CallFuture {
         (self.0)(arguments)
     }
 }
 
-impl fmt::Debug for ToolCode {
+impl fmt::Debug for ToolFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ToolCode")
+        f.write_str("ToolFunction")
     }
 }

@@ -1,18 +1,19 @@
-//! Claude, by Anthropic.
+//! Claude, by Anthropic, over its Messages API. Anthropic has no embedders.
 
 use async_trait::async_trait;
-use oxikit::wire::{ConstrainedSupport, ModelInfo};
-use oxikit::{Oxikit, Plugin, Result};
+use oxikit_ai::wire::{ConstrainedSupport, ModelInfo};
+use oxikit_ai::{Oxikit, Plugin, Result};
 use rig_core::completion::CompletionRequest;
 use rig_core::providers::anthropic::AnthropicConfig;
 use rig_core::providers::anthropic::wire::ANTHROPIC;
 use serde_json::Value;
 
+use crate::actions;
 use crate::catalog::Traits;
 use crate::config::Config;
 use crate::connection::{Connection, Link, connection_methods};
 use crate::key::KeySource;
-use crate::provider::{self, Chat, Provider};
+use crate::provider::{Chat, Provider};
 use crate::request::Constrains;
 
 const TRAITS: Traits = Traits {
@@ -22,8 +23,9 @@ const TRAITS: Traits = Traits {
     knows_constrained: true,
 };
 
-/// Anthropic wants a limit with every call. rig would take the model's own,
-/// which an answer that is not streamed may not reach in time.
+/// Maximum output tokens of a call that sets none: Anthropic requires a limit with every call. The
+/// model's own maximum would be too large, because an answer that is not streamed would run into
+/// the timeout before it is reached.
 const MAX_TOKENS: u64 = 8192;
 
 /// Claude models, named `anthropic/…`.
@@ -35,19 +37,34 @@ const MAX_TOKENS: u64 = 8192;
 /// let ai = Oxikit::builder()
 ///     .plugin(Anthropic::from_env())
 ///     .default_model("anthropic/claude-sonnet-4-5")
-///     .build();
+///     .build()?;
+/// # Ok::<(), oxikit::Status>(())
 /// ```
 ///
 /// Members of a model's configuration that Genkit does not know go to Anthropic
 /// in snake case, such as `thinking: {"type": "enabled", "budget_tokens": 2048}`.
-/// Without `maxOutputTokens` an answer ends after 8192 tokens and the thoughts.
+/// Without `maxOutputTokens` an answer ends after 8192 tokens plus the budget of the thoughts.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxikit_providers::Anthropic;
+///
+/// // Through a gateway, with a key that does not come from the environment.
+/// let claude = Anthropic::from_env()
+///     .base_url("https://gateway.example/anthropic")
+///     .api_key("a key")
+///     .header("anthropic-beta", "context-1m-2025-08-07")
+///     .timeout(Duration::from_secs(600));
+/// assert!(!format!("{claude:?}").contains("a key"));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Anthropic {
     connection: Connection,
 }
 
 impl Anthropic {
-    /// With the key in `ANTHROPIC_API_KEY`, which is looked up when a model is
+    /// Claude with the key in `ANTHROPIC_API_KEY`, which is looked up when a model is
     /// used.
     pub fn from_env() -> Self {
         let key = KeySource::variables(
@@ -61,8 +78,9 @@ impl Anthropic {
 }
 
 impl Plugin for Anthropic {
-    fn install(&self, ai: &Oxikit) {
-        provider::install(ai, self.clone());
+    fn install(&self, ai: &Oxikit) -> Result<()> {
+        actions::install(ai, self.clone());
+        Ok(())
     }
 }
 

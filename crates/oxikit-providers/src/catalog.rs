@@ -1,23 +1,27 @@
-//! What is known about models before they are called.
+//! The known models and their abilities, from the catalogue of rig.
+//!
+//! The catalogue only describes: models that it does not know can be called too.
 
-use oxikit::wire::{ConstrainedSupport, ModelInfo, ModelSupports};
+use oxikit_ai::wire::{ConstrainedSupport, ModelInfo, ModelSupports};
 use rig_core::catalog::{Catalog, ModelSpec};
 
-/// How a provider's models are described.
+/// The rules by which a provider's models are described to the developer tools and to the generate
+/// loop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traits {
     /// The provider's name in rig's catalogue.
     pub(crate) vendor: &'static str,
-    /// When models that can be held to a schema are.
+    /// The support for output schemas of models that have such support.
     pub(crate) constrained: ConstrainedSupport,
+    /// Whether a call can require or forbid tools.
     pub(crate) tool_choice: bool,
-    /// Whether the catalogue says which models can be held to a schema.
+    /// Whether the catalogue says which models support output schemas. If not, all are assumed to.
     pub(crate) knows_constrained: bool,
 }
 
 impl Traits {
-    /// A model that the catalogue does not know is taken as able: it is newer
-    /// than the catalogue.
+    /// The description of a model. A model that is not in the catalogue is assumed to support
+    /// everything: it is probably newer than the catalogue.
     pub(crate) fn info(&self, label: String, model: &str) -> ModelInfo {
         let spec = self.spec(model);
         let is_constrained =
@@ -47,7 +51,7 @@ impl Traits {
         }
     }
 
-    /// Chat models that are not on their way out.
+    /// The names of chat models that are not deprecated.
     pub(crate) fn names(&self) -> Vec<String> {
         self.specs()
             .filter(|spec| spec.tools && !spec.deprecated)

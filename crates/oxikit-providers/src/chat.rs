@@ -1,8 +1,8 @@
-//! One call of a model.
+//! One call of a model: convert the request, send it, convert the answer.
 
 use futures_util::StreamExt;
-use oxikit::wire::{GenerateRequest, GenerateResponse, GenerateResponseChunk};
-use oxikit::{Emitter, Result};
+use oxikit_ai::wire::{GenerateRequest, GenerateResponse, GenerateResponseChunk};
+use oxikit_ai::{Emitter, Result};
 use rig_core::DynModel;
 use rig_core::completion::{CompletionRequest, CompletionResponse};
 use rig_core::error::ProviderError;
@@ -13,8 +13,8 @@ use crate::connection::Link;
 use crate::provider::Provider;
 use crate::{request, response};
 
-/// Answers a request; streams if somebody reads. Dropping the future closes the
-/// connection.
+/// Calls the model. The answer is streamed if the emitter has a reader. Dropping the future closes
+/// the connection, by which providers notice that they can stop.
 pub(crate) async fn answer(
     provider: &dyn Provider,
     model: &str,
@@ -34,8 +34,8 @@ pub(crate) async fn answer(
     };
     match reply {
         Ok(reply) => Ok(response::convert(reply)),
-        // The provider would not show the prompt to the model: for Genkit that
-        // is an answer, and the generate loop makes its own failure of it.
+        // The provider refused to pass the prompt to the model. In Genkit that is an answer with
+        // the finish reason `blocked`, from which the generate loop makes its own error.
         Err(error) if is_refusal(&error) => {
             let status = link.failure(error);
             Ok(response::blocked(status.message().to_owned()))
@@ -44,7 +44,8 @@ pub(crate) async fn answer(
     }
 }
 
-/// Passes on the pieces; the whole answer at the end.
+/// Streams an answer: sends its parts as chunks, and returns the whole answer at the end. The
+/// outer error ends the call as it is; the inner one may still be a refusal.
 async fn stream(
     model: &DynModel<Completion>,
     request: CompletionRequest,

@@ -1,13 +1,14 @@
-//! The configuration members that Genkit gives every model.
+//! The configuration of a call: the members that Genkit defines for every model, and the rest for
+//! the provider.
 
-use oxikit::wire::JsonObject;
-use oxikit::{Result, Secret, Status};
+use oxikit_ai::wire::JsonObject;
+use oxikit_ai::{Result, Secret, Status};
 use serde_json::Value;
 
-use crate::provider::is_model_name;
+use crate::model_name::is_model_name;
 
-/// A model's configuration: what all providers know, and what only this one
-/// may know.
+/// A model's configuration: the members that all providers support, and those that only this one
+/// may support.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     pub(crate) version: Option<String>,
@@ -17,18 +18,19 @@ pub(crate) struct Config {
     pub(crate) top_p: Option<f64>,
     pub(crate) stop_sequences: Vec<String>,
     pub(crate) api_key: Option<Secret<String>>,
-    /// Members that are passed on.
+    /// All other members, which are passed on to the provider.
     pub(crate) rest: JsonObject,
 }
 
 impl Config {
+    /// Reads the configuration of a call. A member of the wrong type is refused by its name.
     pub(crate) fn parse(config: Option<&Value>) -> Result<Self> {
         let mut rest = match config {
             None | Some(Value::Null) => return Ok(Self::default()),
             Some(Value::Object(members)) => members.clone(),
             Some(_) => return Err(Status::invalid_argument("`config` is not an object")),
         };
-        // A member that is null is as good as absent, for JavaScript's sake.
+        // JavaScript callers send `null` for members that are not set.
         rest.retain(|_, value| !value.is_null());
         Ok(Self {
             version: take(&mut rest, "version", "a model's name", as_model_name)?,
@@ -51,6 +53,7 @@ impl Config {
     }
 }
 
+/// Removes a member and reads it. `wanted` describes the expected value in the error.
 fn take<T>(
     members: &mut JsonObject,
     name: &str,
@@ -70,6 +73,7 @@ fn as_string(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
+/// The name of a model, checked as in actions: `version` is sent in place of the model's name.
 fn as_model_name(value: &Value) -> Option<String> {
     as_string(value).filter(|name| is_model_name(name))
 }

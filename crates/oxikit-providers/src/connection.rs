@@ -1,10 +1,14 @@
-//! Where a provider is and how it is reached.
+//! The connection to a provider: address, key, headers, timeouts.
+//!
+//! A [`Connection`] is what the application has set. It becomes a [`Link`] for each call: then the
+//! key is looked up and the address is checked, so that a wrong setting does not keep the
+//! application from starting.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use oxikit::{Result, Secret, Status, StatusCode};
+use oxikit_ai::{Result, Secret, Status, StatusCode};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rig_core::error::ProviderError;
 
@@ -12,10 +16,9 @@ use crate::failure::{ProviderFailure, status_of};
 use crate::http::Http;
 use crate::key::KeySource;
 
-/// The longest wait for a connection.
+/// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest wait for the first byte, and between two: models may think for
-/// a while.
+/// Maximum time without a byte of the answer. Models may think for a while before the first.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The settings that all providers share. Clones share the HTTP client.
@@ -30,11 +33,11 @@ pub(crate) struct Connection {
     pub(crate) headers: HeaderMap,
     /// Whether the base URL usually has a path, such as `/v1`.
     pub(crate) wants_path: bool,
-    /// Made at the first call: it reads the machine's certificates.
+    /// The HTTP client, made at the first call: making it reads the machine's certificates.
     pub(crate) client: Arc<OnceLock<Result<reqwest::Client>>>,
 }
 
-/// All that one call needs.
+/// The connection of one call: the checked address, the key and the HTTP client.
 pub(crate) struct Link {
     pub(crate) provider: String,
     pub(crate) base_url: String,
@@ -61,7 +64,7 @@ impl Connection {
         }
     }
 
-    /// Gets ready for a call with this key or the connection's own.
+    /// The link for a call with this key, or with the connection's own.
     pub(crate) fn link(&self, key: Option<Secret<String>>) -> Result<Link> {
         let key = match key {
             Some(key) => Some(key),
@@ -78,8 +81,8 @@ impl Connection {
         })
     }
 
-    /// The base URL without a slash at its end. What is not the address of a server is
-    /// refused here, where it can be said what to write.
+    /// The base URL without a slash at its end. A wrong URL is refused here, with advice: the
+    /// error of the HTTP client would not name the mistake.
     fn checked_base_url(&self) -> Result<String> {
         let url = self.base_url.trim();
         let refused = |what: &str| {
@@ -110,7 +113,7 @@ impl Connection {
         reqwest::Client::builder()
             .user_agent(concat!("oxikit/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.connect_timeout)
-            // A redirect would carry the key to another place.
+            // A redirect would send the key to another server.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| {
@@ -121,8 +124,8 @@ impl Connection {
     pub(crate) fn set_header(&mut self, name: &str, value: &str) {
         let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value))
         else {
-            // A builder has nobody to tell, and the call may work without it.
-            tracing::warn!(name, "header left out: its name or value is not legal");
+            // A builder cannot return an error here, and the call may work without it.
+            tracing::warn!(name, "header left out: its name or value is not valid");
             return;
         };
         value.set_sensitive(true);
@@ -136,7 +139,7 @@ impl Link {
         self.key.as_ref().map_or("", |key| key.expose())
     }
 
-    /// What an error of this call is to the caller.
+    /// The status for an error of this call. A 404 at a base URL without a path gets a hint.
     pub(crate) fn failure(&self, error: ProviderError) -> Status {
         let status = status_of(&self.provider, self.key.as_ref(), error);
         let is_nowhere = status
@@ -168,7 +171,8 @@ impl fmt::Debug for Connection {
 /// The builder methods that all providers share.
 macro_rules! connection_methods {
     () => {
-        /// Calls the provider at this address instead of its own.
+        /// Calls the provider at this address instead of its own, for example a gateway. The URL
+        /// is checked by the first call.
         #[must_use]
         pub fn base_url(mut self, url: impl Into<String>) -> Self {
             self.connection.base_url = url.into();
@@ -178,22 +182,22 @@ macro_rules! connection_methods {
         /// Uses this key instead of one from the environment.
         #[must_use]
         pub fn api_key(mut self, key: impl Into<String>) -> Self {
-            let key = oxikit::Secret::new(key.into());
+            let key = oxikit_ai::Secret::new(key.into());
             self.connection.key = $crate::key::KeySource::Given(key);
             self
         }
 
-        /// The longest wait for the first byte of an answer, and between two;
-        /// two minutes if not set. A streamed answer that keeps coming is never
-        /// cut; one that is not streamed comes all at once, so a model that
-        /// writes for longer than this needs more.
+        /// Maximum time without a byte of the answer; two minutes by default. Beyond it the call
+        /// fails with `DEADLINE_EXCEEDED`. A streamed answer that keeps coming is never
+        /// cut. An answer that is not streamed arrives all at once, so a model that
+        /// writes for longer than this needs a larger value.
         #[must_use]
         pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
             self.connection.timeout = timeout;
             self
         }
 
-        /// The longest wait for a connection; ten seconds if not set. Has no
+        /// Maximum time to open a connection; ten seconds by default. Has no
         /// effect on an [`http_client`](Self::http_client) of your own.
         #[must_use]
         pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
@@ -202,16 +206,16 @@ macro_rules! connection_methods {
             self
         }
 
-        /// Sends through this client, with its proxy, certificates and connect
-        /// timeout. Let it not follow redirects: they would carry the key along.
+        /// Sends requests through this HTTP client, with its proxy, certificates and connect
+        /// timeout. It should not follow redirects: they would send the key to another server.
         #[must_use]
         pub fn http_client(mut self, client: reqwest::Client) -> Self {
             self.connection.client = std::sync::Arc::new(Ok(client).into());
             self
         }
 
-        /// Sends this header with every call; its value is shown nowhere. One
-        /// that is not legal is left out with a warning.
+        /// Sends this header with every call. Its value never appears in errors or debug output.
+        /// An invalid header is left out with a warning in the log.
         #[must_use]
         pub fn header(mut self, name: &str, value: &str) -> Self {
             self.connection.set_header(name, value);

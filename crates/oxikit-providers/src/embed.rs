@@ -1,12 +1,13 @@
-//! Embedders that rig calls.
+//! Embedders that are called through rig.
 
-use oxikit::Result;
+use oxikit_ai::Result;
 use rig_core::DynModel;
 use rig_core::operation::Embedding;
 
 use crate::provider::EmbedCall;
 
-/// One request for so many texts as the provider takes at once.
+/// Embeds the texts in batches, each as large as the provider accepts in one request. The first
+/// batch that fails ends the call.
 pub(crate) async fn in_batches(
     model: &DynModel<Embedding>,
     call: &EmbedCall,

@@ -1,9 +1,12 @@
-//! What went wrong at a provider, as a [`Status`].
+//! Errors of providers, as a [`Status`].
+//!
+//! The code tells the application what to do (retry, fix the request, fix the key); the provider's
+//! own code and texts are kept in the cause. Keys are removed from every text.
 
 use std::time::SystemTime;
 
-use oxikit::wire::JsonObject;
-use oxikit::{Secret, Status, StatusCode};
+use oxikit_ai::wire::JsonObject;
+use oxikit_ai::{Secret, Status, StatusCode};
 use rig_core::ProviderResponseError;
 use rig_core::error::ProviderError;
 use serde_json::{Value, json};
@@ -11,10 +14,10 @@ use serde_json::{Value, json};
 use crate::http::TransportError;
 use crate::retry_after::retry_after;
 
-/// The provider's own words are cut after so many characters.
+/// Maximum characters of a provider's message. The rest is cut.
 const MESSAGE_LIMIT: usize = 1000;
 
-/// What a provider reported; the cause of the [`Status`] of a failed call.
+/// The error that a provider reported: the [cause](Status::cause) of the status of a failed call.
 ///
 /// ```
 /// use oxikit::Status;
@@ -50,13 +53,13 @@ impl ProviderFailure {
         self.code.as_deref()
     }
 
-    /// What the provider's support asks for.
+    /// The provider's id of the request, which its support asks for.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
 
-    /// Internal: what a provider says may name accounts, quotas and prompts, so
-    /// only logs and traces get it.
+    /// Makes an internal status: the texts of a provider may name accounts, quotas and prompts, so
+    /// only logs and traces get them.
     fn into_status(self, code: StatusCode) -> Status {
         let details = [
             ("provider", Some(json!(self.provider))),
@@ -72,8 +75,8 @@ impl ProviderFailure {
     }
 }
 
-/// Turns what rig reports into a status. The key is cut out of every text, for
-/// there are servers that repeat it.
+/// Turns an error of rig into a status. The key is removed from every text, because
+/// some servers repeat it in their errors.
 pub(crate) fn status_of(
     provider: &str,
     key: Option<&Secret<String>>,
@@ -112,11 +115,12 @@ pub(crate) fn status_of(
             bare(StatusCode::InvalidArgument, error.to_string())
         }
         ProviderError::Url(_) => bare(StatusCode::FailedPrecondition, error.to_string()),
-        // What is left is an answer that could not be read.
+        // All other errors are about an answer that could not be read.
         _ => bare(StatusCode::Internal, format!("malformed answer: {error}")),
     }
 }
 
+/// The code for a failure of the transport: it tells whether a retry may succeed.
 fn transport_code(error: &TransportError) -> StatusCode {
     match error {
         TransportError::Connect(_, error) if error.is_timeout() => StatusCode::DeadlineExceeded,
@@ -128,6 +132,7 @@ fn transport_code(error: &TransportError) -> StatusCode {
     }
 }
 
+/// The status for an error that the provider itself has sent.
 fn answered(
     provider: &str,
     key: Option<&Secret<String>>,
@@ -159,13 +164,14 @@ fn answered(
     }
 }
 
-/// Where the providers put their explanation.
+/// The explanation in the body of an error, at one of the places where providers put it.
 fn message_of(body: &Value) -> Option<&str> {
     ["/error/message", "/error", "/message", "/detail"]
         .iter()
         .find_map(|pointer| body.pointer(pointer)?.as_str())
 }
 
+/// The id of the request, from the body or from one of the headers that providers use for it.
 fn request_id(response: &ProviderResponseError) -> Option<String> {
     let in_header = || {
         let headers = response.headers.as_ref()?;
@@ -175,9 +181,10 @@ fn request_id(response: &ProviderResponseError) -> Option<String> {
     response.provider_request_id.clone().or_else(in_header)
 }
 
+/// The code for an HTTP status of a provider.
 fn http_code(status: u16, body: &Value) -> StatusCode {
     match status {
-        // Google calls a bad key a bad argument.
+        // Google answers 400 for an invalid key.
         400 if says_bad_key(body) => StatusCode::Unauthenticated,
         401 => StatusCode::Unauthenticated,
         402 => StatusCode::FailedPrecondition,
@@ -189,7 +196,7 @@ fn http_code(status: u16, body: &Value) -> StatusCode {
         400..=499 => StatusCode::InvalidArgument,
         500 => StatusCode::Internal,
         501..=599 => StatusCode::Unavailable,
-        // A redirect is not followed: it would carry the key elsewhere.
+        // Redirects are not followed: they would send the key to another server.
         _ => StatusCode::FailedPrecondition,
     }
 }
@@ -202,7 +209,7 @@ fn says_bad_key(body: &Value) -> bool {
         .any(|detail| detail.get("reason").and_then(Value::as_str) == Some("API_KEY_INVALID"))
 }
 
-/// The code of an error that came inside of a good answer, usually a stream.
+/// The code of an error inside of an answer with a successful HTTP status, usually a stream.
 fn named_code(name: Option<&str>, is_retryable: bool) -> StatusCode {
     match name.unwrap_or_default() {
         "overloaded_error" | "server_overloaded" => StatusCode::Unavailable,
@@ -216,7 +223,7 @@ fn named_code(name: Option<&str>, is_retryable: bool) -> StatusCode {
         "permission_error" => StatusCode::PermissionDenied,
         "not_found_error" | "model_not_found" => StatusCode::NotFound,
         "timeout_error" => StatusCode::DeadlineExceeded,
-        // Google names the codes as we do.
+        // Google uses the same names of codes.
         other => other.parse().unwrap_or(if is_retryable {
             StatusCode::Unavailable
         } else {
@@ -225,6 +232,7 @@ fn named_code(name: Option<&str>, is_retryable: bool) -> StatusCode {
     }
 }
 
+/// The text without the key.
 fn redact(key: Option<&Secret<String>>, text: &str) -> String {
     match key {
         Some(key) if !key.expose().is_empty() => text.replace(key.expose(), "[redacted]"),

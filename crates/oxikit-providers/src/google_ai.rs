@@ -1,21 +1,22 @@
-//! Gemini, by Google's AI Studio.
+//! Gemini, by the API of Google's AI Studio. Vertex AI is not covered.
 
 mod embed;
 
 use async_trait::async_trait;
-use oxikit::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
-use oxikit::{Oxikit, Plugin, Result};
+use oxikit_ai::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
+use oxikit_ai::{Oxikit, Plugin, Result};
 use reqwest::header::HeaderValue;
 use rig_core::completion::CompletionRequest;
 use rig_core::providers::gemini::{BASE_URL, GeminiConfig, PROVIDER_NAME};
 use serde_json::{Value, json};
 
+use crate::actions;
 use crate::catalog::Traits;
 use crate::config::Config;
 use crate::connection::{Connection, Link, connection_methods};
 use crate::http::GOOGLE_KEY;
 use crate::key::KeySource;
-use crate::provider::{self, Chat, EmbedCall, Provider};
+use crate::provider::{Chat, EmbedCall, Provider};
 use crate::request::Constrains;
 
 const TRAITS: Traits = Traits {
@@ -26,7 +27,7 @@ const TRAITS: Traits = Traits {
     knows_constrained: true,
 };
 
-/// Configuration that stands beside `generationConfig` and not in it.
+/// Members of the configuration that Gemini takes beside `generationConfig` and not in it.
 const TOP_LEVEL: [&str; 6] =
     ["safetySettings", "cachedContent", "tools", "toolConfig", "labels", "generationConfig"];
 
@@ -39,21 +40,39 @@ const TOP_LEVEL: [&str; 6] =
 /// let ai = Oxikit::builder()
 ///     .plugin(GoogleAi::from_env())
 ///     .default_model("googleai/gemini-2.5-flash")
-///     .build();
+///     .build()?;
+/// # Ok::<(), oxikit::Status>(())
 /// ```
 ///
 /// Members of a model's configuration that Genkit does not know go to Gemini's
 /// `generationConfig`, such as `thinkingConfig`; `safetySettings`,
 /// `cachedContent`, `toolConfig` and `tools` beside it. `codeExecution: true`
-/// and `googleSearchRetrieval: true` switch on the tools of these names.
+/// and `googleSearchRetrieval: true` enable Google's tools of these names.
+///
+/// ```no_run
+/// use oxikit::Oxikit;
+/// use serde_json::json;
+///
+/// # async fn example(ai: &Oxikit) -> oxikit::Result<()> {
+/// let answer = ai
+///     .generate()
+///     .prompt("What happened in Oslo today?")
+///     .config(json!({
+///         "temperature": 0.2,
+///         "thinkingConfig": { "thinkingBudget": 1024 },
+///         "googleSearchRetrieval": true,
+///     }))
+///     .await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct GoogleAi {
     connection: Connection,
 }
 
 impl GoogleAi {
-    /// With the key in `GEMINI_API_KEY` or `GOOGLE_API_KEY`, which is looked up
-    /// when a model is used.
+    /// Gemini with the key in `GEMINI_API_KEY` or `GOOGLE_API_KEY`, which is looked up
+    /// when a model is used. The first variable that is not empty counts.
     pub fn from_env() -> Self {
         let key = KeySource::variables(
             &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
@@ -66,8 +85,9 @@ impl GoogleAi {
 }
 
 impl Plugin for GoogleAi {
-    fn install(&self, ai: &Oxikit) {
-        provider::install(ai, self.clone());
+    fn install(&self, ai: &Oxikit) -> Result<()> {
+        actions::install(ai, self.clone());
+        Ok(())
     }
 }
 
@@ -90,8 +110,8 @@ impl Provider for GoogleAi {
     }
 
     fn chat(&self, model: &str, link: &Link) -> Chat {
-        // rig writes the key into the URL; it gets none, and the real one is
-        // sent as a header.
+        // rig would write the key into the URL, so it gets an empty one. The real key is sent as
+        // a header.
         let model = GeminiConfig::new("")
             .with_base_url(&link.base_url)
             .connect(with_key(link))
@@ -144,7 +164,7 @@ impl Provider for GoogleAi {
     }
 }
 
-/// One of Google's own tools, switched on by `true` or its settings.
+/// Adds one of Google's own tools, which `true` or an object of settings enables.
 fn add_tool(params: &mut JsonObject, name: &str, value: Value) {
     let settings = match value {
         Value::Bool(false) => return,
@@ -157,10 +177,12 @@ fn add_tool(params: &mut JsonObject, name: &str, value: Value) {
     }
 }
 
+/// The HTTP client of the link with the key as a header.
 fn with_key(link: &Link) -> crate::http::Http {
     let mut http = link.http.clone();
     let mut headers = (*http.headers).clone();
-    // A key with illegal letters is no key; Google will say so.
+    // A key with illegal characters cannot be sent. Google rejects the placeholder with its own
+    // error.
     let value = HeaderValue::from_str(link.key()).unwrap_or(HeaderValue::from_static("invalid"));
     headers.insert(GOOGLE_KEY, value);
     http.headers = headers.into();

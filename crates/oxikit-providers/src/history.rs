@@ -1,16 +1,19 @@
-//! The conversation, as rig sends it.
+//! Converts the messages of a conversation to those of rig.
+//!
+//! Every part is either sent or refused with `INVALID_ARGUMENT`; none is dropped except empty
+//! ones, which providers refuse.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use oxikit::wire::{PartKind, ToolResponse};
-use oxikit::{Message, Part, Result, Role, Status};
+use oxikit_ai::wire::{PartKind, ToolResponse};
+use oxikit_ai::{Message, Part, Result, Role, Status};
 use rig_core::message::{CallId, Message as Sent, ToolResult, ToolResultContent, UserContent};
 
 use crate::media;
 use crate::native::{call_id, not_for_models, to_assistant, tool_name};
 
-/// Messages as rig sends them; those that hold nothing are left out.
+/// The messages for rig; empty ones are left out.
 pub(crate) fn convert(messages: &[Arc<Message>]) -> Result<Vec<Sent>> {
     let mut calls = Calls::default();
     let mut history = Vec::with_capacity(messages.len());
@@ -27,12 +30,13 @@ pub(crate) fn convert(messages: &[Arc<Message>]) -> Result<Vec<Sent>> {
     Ok(history)
 }
 
-/// The ids of the tool requests so far, by `ref`: a response has to carry the
-/// very id that its request had.
+/// The ids of the tool requests so far, by `ref`: a response must have exactly the id of its
+/// request.
 #[derive(Default)]
 struct Calls(HashMap<String, CallId>);
 
 impl Calls {
+    /// Records the ids of the tool requests in a message of the model.
     fn learn(&mut self, message: &Message) {
         for part in &message.content {
             if let PartKind::ToolRequest(request) = &part.kind {
@@ -42,6 +46,8 @@ impl Calls {
         }
     }
 
+    /// The id of the request that this response answers. If the request is not in the history,
+    /// the `ref` of the response is sent as it is.
     fn id_for(&self, response: &ToolResponse) -> CallId {
         let reference = response.reference.as_ref().unwrap_or(&response.name);
         let known = self.0.get(reference).cloned();
@@ -49,6 +55,7 @@ impl Calls {
     }
 }
 
+/// A system message. Its texts are joined, because rig has one text for it.
 fn system(message: &Message) -> Result<Option<Sent>> {
     let mut content = String::new();
     for part in &message.content {
@@ -64,6 +71,7 @@ fn system(message: &Message) -> Result<Option<Sent>> {
     Ok((!content.is_empty()).then(|| Sent::system(content)))
 }
 
+/// A message of the user, or the responses of tools, which rig sends as a user's message.
 fn user(message: &Message, calls: &Calls) -> Result<Option<Sent>> {
     let mut content = Vec::with_capacity(message.content.len());
     for part in &message.content {
@@ -89,6 +97,7 @@ fn user(message: &Message, calls: &Calls) -> Result<Option<Sent>> {
     Ok((!content.is_empty()).then_some(Sent::User { content }))
 }
 
+/// The response of a tool: its output first, then its further parts.
 fn tool_result(response: &ToolResponse, calls: &Calls) -> Result<ToolResult> {
     let mut content = Vec::new();
     match &response.output {
@@ -100,7 +109,7 @@ fn tool_result(response: &ToolResponse, calls: &Calls) -> Result<ToolResult> {
         content.extend(tool_content(part)?);
     }
     if content.is_empty() {
-        // A tool that returned nothing has answered all the same.
+        // Providers require a result for every request, also of a tool that returned nothing.
         content.push(ToolResultContent::text(""));
     }
     Ok(ToolResult {
@@ -111,6 +120,7 @@ fn tool_result(response: &ToolResponse, calls: &Calls) -> Result<ToolResult> {
     })
 }
 
+/// One part of a tool's response; `None` for an empty part.
 fn tool_content(part: &Part) -> Result<Option<ToolResultContent>> {
     Ok(Some(match &part.kind {
         PartKind::Text(text) => ToolResultContent::text(text),

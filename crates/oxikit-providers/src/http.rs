@@ -1,45 +1,45 @@
-//! How requests travel: reqwest below rig's client trait.
+//! The HTTP client below rig: reqwest behind rig's client trait.
 //!
-//! rig has a client of its own. This one adds what it lacks: an idle timeout
-//! that a streaming answer cannot outlive, a limit on what is read, keys that
-//! are sent as headers and never stand in a URL, and errors without URLs.
+//! It has what rig's own client lacks: an idle timeout also for streamed answers,
+//! a limit on the size of an answer, keys that are sent as headers and never in a URL,
+//! and errors without URLs.
 
-use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
+use oxikit_core::Causes;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName};
 use rig_core::http_client::{
     Error, HttpClientExt, LazyBody, MultipartForm, Request, Response, Result, StreamingResponse,
 };
 use tokio::time::timeout;
 
-/// A whole answer that is larger than this is refused.
+/// Maximum bytes of an answer that is not streamed. A larger one fails the call.
 const ANSWER_LIMIT: usize = 64 << 20;
-/// So much of an error answer is kept.
+/// Maximum bytes of an error answer. The rest is cut.
 const ERROR_LIMIT: usize = 64 << 10;
 
-/// Headers that carry a key and must not be logged by anything below us.
+/// Headers with a key. They are marked as sensitive, so that no layer below logs them.
 const KEY_HEADERS: [HeaderName; 3] =
     [AUTHORIZATION, HeaderName::from_static("x-api-key"), GOOGLE_KEY];
-/// Where Google takes the key if it is not in the URL.
+/// The header in which Google accepts the key instead of in the URL.
 pub(crate) const GOOGLE_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 
-/// Why no answer, or only half of one, arrived.
+/// The reason why no answer, or only a part of one, arrived. The texts name the origin of the
+/// server, never the whole URL.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransportError {
-    #[error("cannot connect to {0}{chain}", chain = Chain(.1))]
+    #[error("cannot connect to {0}{chain}", chain = Causes(.1))]
     Connect(String, #[source] reqwest::Error),
     #[error("{0} sent nothing for {1:?}")]
     Idle(String, Duration),
-    #[error("the connection to {0} broke{chain}", chain = Chain(.1))]
+    #[error("the connection to {0} broke{chain}", chain = Causes(.1))]
     Broken(String, #[source] reqwest::Error),
     #[error("the answer of {0} is larger than {ANSWER_LIMIT} bytes")]
     TooLarge(String),
-    #[error("the base URL is not valid{chain}", chain = Chain(.0))]
+    #[error("the base URL is not valid{chain}", chain = Causes(.0))]
     Address(#[source] reqwest::Error),
     #[error("multipart requests are not sent")]
     Multipart,
@@ -49,14 +49,14 @@ pub(crate) enum TransportError {
 #[derive(Clone)]
 pub(crate) struct Http {
     pub(crate) client: reqwest::Client,
-    /// The longest wait for the first byte, and between two.
+    /// Maximum time without a byte of the answer.
     pub(crate) idle: Duration,
-    /// Added to each request, over what rig has set.
+    /// Headers of each request; they replace those that rig has set.
     pub(crate) headers: Arc<HeaderMap>,
 }
 
 impl Http {
-    /// Sends a request and waits for the head of a good answer.
+    /// Sends a request and waits for the head of a successful answer.
     async fn open(self, request: Request<Bytes>) -> Result<Answer> {
         let request = self.prepare(request).map_err(Error::instance)?;
         let origin = request.url().origin().ascii_serialization();
@@ -79,6 +79,7 @@ impl Http {
         Err(Error::non_success_with_details(status, headers, body))
     }
 
+    /// The request for reqwest, with the headers of the connection and without a key in its URL.
     fn prepare(
         &self,
         request: Request<Bytes>,
@@ -106,7 +107,7 @@ impl Http {
     }
 }
 
-/// rig writes Gemini's key into the URL, where logs and proxies would see it.
+/// Removes the parameter `key`, in which rig writes Gemini's key: logs and proxies see URLs.
 fn drop_key_parameter(url: &mut reqwest::Url) {
     let others: Vec<(String, String)> = url
         .query_pairs()
@@ -127,6 +128,7 @@ struct Answer {
 }
 
 impl Answer {
+    /// The next bytes of the answer; `None` at its end. Fails after the idle timeout.
     async fn chunk(&mut self) -> Result<Option<Bytes>> {
         match timeout(self.idle, self.response.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk),
@@ -141,6 +143,7 @@ impl Answer {
         }
     }
 
+    /// The whole answer, up to [`ANSWER_LIMIT`].
     async fn read_whole(mut self) -> Result<Bytes> {
         let mut body = BytesMut::new();
         while let Some(chunk) = self.chunk().await? {
@@ -152,7 +155,8 @@ impl Answer {
         Ok(body.freeze())
     }
 
-    /// What there is of an error's body: the status says enough without it.
+    /// The part of an error's body that can be read within the limits. Failures are ignored,
+    /// because the HTTP status alone is enough for an error.
     async fn read_error(&mut self) -> String {
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = self.chunk().await {
@@ -173,6 +177,7 @@ impl Answer {
     }
 }
 
+/// The reason behind an error of reqwest. The URL is removed from it, as it may hold a key.
 fn classify(origin: String, idle: Duration, error: reqwest::Error) -> TransportError {
     let error = error.without_url();
     if error.is_connect() {
@@ -223,19 +228,5 @@ impl HttpClientExt for Http {
             Ok(answer.chunk().await?.map(|chunk| (chunk, answer)))
         });
         Ok(head.map(|()| Box::pin(chunks) as _))
-    }
-}
-
-/// The causes below an error, which reqwest leaves out of its own text.
-struct Chain<'a>(&'a reqwest::Error);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
     }
 }

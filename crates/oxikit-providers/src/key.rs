@@ -1,15 +1,15 @@
-//! Where a provider's key comes from.
+//! The source of a provider's key.
 
 use std::borrow::Cow;
 
-use oxikit::{Result, Secret, Status};
+use oxikit_ai::{Result, Secret, Status};
 
-/// Where a key comes from.
+/// The source of a key.
 #[derive(Debug, Clone)]
 pub(crate) enum KeySource {
-    /// The server wants none.
+    /// No key: the server does not need one.
     None,
-    /// The application has said it.
+    /// A key that the application has set.
     Given(Secret<String>),
     /// The first of these variables that is set, looked up when it is needed.
     Environment(Variables),
@@ -19,7 +19,7 @@ pub(crate) enum KeySource {
 #[derive(Debug, Clone)]
 pub(crate) struct Variables {
     pub(crate) names: Vec<Cow<'static, str>>,
-    /// The page where a key is to be had.
+    /// The page where the provider issues keys.
     pub(crate) page: Option<&'static str>,
 }
 
@@ -31,7 +31,7 @@ impl KeySource {
         })
     }
 
-    /// The key for `provider`; `None` if none is wanted.
+    /// The key for `provider`; `None` if the server does not need one.
     pub(crate) fn find(&self, provider: &str) -> Result<Option<Secret<String>>> {
         match self {
             Self::None => Ok(None),
@@ -54,14 +54,13 @@ impl Variables {
             .map(Secret::new)
     }
 
-    /// Internal: a fault of the application's configuration. A client of the application
-    /// cannot mend it and reads nothing of it; the log and the developer tools do.
+    /// The error for a missing key. It is internal, because it is a fault of the application's
+    /// configuration: callers cannot fix it, while the log and the developer tools show it.
     fn missing(&self, provider: &str) -> Status {
         let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
-        let page =
-            self.page.map(|page| format!("; a key is to be had at {page}")).unwrap_or_default();
+        let page = self.page.map(|page| format!("; get a key at {page}")).unwrap_or_default();
         Status::internal(format!(
-            "there is no API key for `{provider}`: set {}{page}",
+            "no API key is set for `{provider}`: set {}{page}",
             names.join(" or "),
         ))
     }
@@ -94,8 +93,8 @@ mod tests {
         assert!(google().find(|_| None).is_none());
         assert_eq!(
             google().missing("googleai").message(),
-            "there is no API key for `googleai`: set `GEMINI_API_KEY` or `GOOGLE_API_KEY`; \
-             a key is to be had at https://example.com"
+            "no API key is set for `googleai`: set `GEMINI_API_KEY` or `GOOGLE_API_KEY`; \
+             get a key at https://example.com"
         );
     }
 }

@@ -16,37 +16,38 @@
 //!     .plugin(GoogleAi::from_env())
 //!     .plugin(Anthropic::from_env())
 //!     .default_model("googleai/gemini-2.5-flash")
-//!     .build();
+//!     .build()?;
+//! # Ok::<(), oxikit::Status>(())
 //! ```
 //!
-//! **Names.** Any name of a model is taken, so a model that came out this
-//! morning works; the developer tools list the well-known ones.
+//! **Names.** Any name of a model is accepted, so a new model works without a new
+//! release of this crate; the developer tools list the well-known ones.
 //!
 //! **Keys** are looked up when a model is used, not when the plugin is made, so
-//! an application starts without them. One that is missing is
-//! `FAILED_PRECONDITION`, with the variable to set and the page to get it from.
-//! A call may bring its own in `config.apiKey`. Keys are sent as headers, and
-//! stand in no URL, error, log or trace of this crate.
+//! an application starts without them. If a key is missing, the call fails with an internal
+//! error, which names the variable to set and the page where keys are issued.
+//! A call may use its own key in `config.apiKey`. Keys are sent as headers, and
+//! never appear in a URL, error, log or trace of this crate.
 //!
 //! **Configuration.** `temperature`, `maxOutputTokens`, `topK`, `topP`,
 //! `stopSequences` and `version` mean the same everywhere. Other members are
-//! passed on to the provider; see the plugin. What a provider cannot do is
+//! passed on to the provider; see the plugin. A setting that a provider does not support is
 //! refused with `INVALID_ARGUMENT`, never dropped in silence.
 //!
-//! **Thinking models** need what they thought back on the next turn, signed. The
-//! parts of an answer keep such items under `native` in their metadata, the
-//! message says under `origin` which model it is from; pass messages on as they
-//! came.
+//! **Thinking models** need their signed thoughts back on the next turn. The
+//! parts of an answer keep such items under `native` in their metadata, and the
+//! message names its model under `origin`: pass messages on unchanged.
 //!
-//! **Failures** carry the code to act on: `RESOURCE_EXHAUSTED` with the delay
-//! that the provider asked for, `UNAVAILABLE` for what may work again,
-//! `DEADLINE_EXCEEDED` when nothing came for the plugin's timeout. The
-//! [`ProviderFailure`] behind them knows the provider's own code and request id.
-//! None of it is public: what a provider says is not for strangers.
+//! **Failures** have the code to act on: `RESOURCE_EXHAUSTED` with the delay
+//! that the provider asked for, `UNAVAILABLE` if a retry may succeed,
+//! `DEADLINE_EXCEEDED` if nothing arrived within the plugin's timeout. The
+//! [`ProviderFailure`] behind them has the provider's own code and request id.
+//! None of it is public: the texts of a provider may name accounts and prompts.
 //!
 //! **Usage** counts alike for all: thoughts are part of the output tokens and
 //! cached tokens part of the input tokens.
 
+mod actions;
 mod anthropic;
 mod catalog;
 mod chat;
@@ -59,6 +60,7 @@ mod history;
 mod http;
 mod key;
 mod media;
+mod model_name;
 mod native;
 mod ollama;
 mod open_ai;

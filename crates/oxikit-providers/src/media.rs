@@ -1,7 +1,7 @@
-//! Media parts, between URLs and what rig sends.
+//! Converts media parts between Genkit's URLs and the types of rig.
 
-use oxikit::wire::Media;
-use oxikit::{Result, Status};
+use oxikit_ai::wire::Media;
+use oxikit_ai::{Result, Status};
 use rig_core::completion::{Media as Sent, Place, ReplayTarget};
 use rig_core::message::{
     Audio, AudioMediaType, Document, DocumentMediaType, DocumentSourceKind as Source, Image,
@@ -12,8 +12,8 @@ use rig_core::message::{
 pub(crate) fn user_content(media: &Media) -> Result<UserContent> {
     let (data, media_type) = open(media)?;
     let Some(media_type) = media_type else {
-        // Most links without a type are pictures; where the provider needs the
-        // type, `refuse_unsendable` says so.
+        // Most links without a type are images. If the provider needs the type,
+        // `refuse_unsendable` reports it.
         return Ok(UserContent::Image(image(data, None)));
     };
     let (family, _) = media_type.split_once('/').unwrap_or_default();
@@ -37,14 +37,14 @@ pub(crate) fn user_content(media: &Media) -> Result<UserContent> {
     })
 }
 
-/// A picture in a tool's answer or in what a model has said.
+/// An image in the response of a tool or in a message of a model.
 pub(crate) fn picture(media: &Media) -> Result<Image> {
     let (data, media_type) = open(media)?;
     let media_type = media_type.as_deref().map(image_type).transpose()?;
     Ok(image(data, media_type))
 }
 
-/// A picture that a model has made, as a part's media.
+/// An image that a model has made, as the media of a part.
 pub(crate) fn made(image: &Image) -> Option<Media> {
     let content_type = image.media_type.as_ref().map(MimeType::to_mime_type);
     let url = match &image.data {
@@ -61,11 +61,13 @@ fn image(data: Source, media_type: Option<ImageMediaType>) -> Image {
     Image { data, media_type, detail: None, native: None }
 }
 
+/// The image type of rig; an error if models do not accept it.
 fn image_type(media_type: &str) -> Result<ImageMediaType> {
     ImageMediaType::from_mime_type(media_type)
         .ok_or_else(|| Status::invalid_argument(format!("`{media_type}` is not sent to models")))
 }
 
+/// The data or link of a media part, and its type if it is known.
 fn open(media: &Media) -> Result<(Source, Option<String>)> {
     let stated = media.content_type.as_deref().map(plain_type);
     if let Some(content) = media.url.strip_prefix("data:") {
@@ -102,6 +104,7 @@ fn plain_type(media_type: &str) -> String {
     .to_owned()
 }
 
+/// The type of a link by the extension of its path.
 fn by_extension(url: &str) -> Option<&'static str> {
     let path = url.split(['?', '#']).next()?;
     let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
@@ -120,8 +123,8 @@ fn by_extension(url: &str) -> Option<&'static str> {
     })
 }
 
-/// Refuses media that the provider cannot take in this form. rig would send a
-/// note instead of it, and the model would answer as if it had seen it.
+/// Refuses media that the provider does not accept in this form. rig would send a
+/// note in its place, and the model would answer as if it had seen the media.
 pub(crate) fn refuse_unsendable(
     target: &dyn ReplayTarget,
     model: &str,
@@ -150,8 +153,8 @@ pub(crate) fn refuse_unsendable(
                 UserContent::ToolResult(result) => (
                     "a tool's picture",
                     result.content.iter().all(|item| match item {
-                        // A provider that takes none in a tool's answer gets it
-                        // in a message of its own, but not as a link.
+                        // If a provider accepts no images in the response of a tool, rig sends
+                        // them in a separate message, which cannot be a link.
                         ToolResultContent::Image(image) => {
                             accepts.user_images
                                 && target.encodes(model, Sent::Image(image, Place::User))

@@ -1,13 +1,13 @@
-//! What a model has said, as parts and back, without losing what only its
+//! Converts answers of models to parts and back, and keeps the data that only their
 //! provider understands: signatures, ids, encrypted thoughts.
 //!
-//! Such an item stands in the part's metadata under `native`, with a
+//! Such an item is in the part's metadata under `native`, with a
 //! fingerprint of the part; a part that was changed since is sent without it.
-//! Which model said it stands in the message's metadata under `origin`: an item
-//! goes back only to the model that made it.
+//! The message's metadata names the model under `origin`: an item is sent back only to the model
+//! that made it.
 
-use oxikit::wire::{JsonObject, Media, PartKind, ToolRequest};
-use oxikit::{Message, Part, Result, Status};
+use oxikit_ai::wire::{JsonObject, Media, PartKind, ToolRequest};
+use oxikit_ai::{Message, Part, Result, Status};
 use rig_core::message::{
     AssistantContent, AssistantMessage, CallId, Native, Opaque, Origin, Reasoning, Text, ToolCall,
     ToolFunction, ToolName,
@@ -18,11 +18,11 @@ use crate::media;
 
 /// Part metadata: the provider's own item.
 const NATIVE: &str = "native";
-/// Message metadata: which model said it.
+/// Message metadata: the model that made the message.
 const ORIGIN: &str = "origin";
-/// Tool request metadata: the provider gave no id, so `ref` is ours.
+/// Tool request metadata: the provider sent no id, so that `ref` was made here.
 const LOCAL_REF: &str = "localRef";
-/// Reasoning metadata: the provider keeps the text to itself.
+/// Reasoning metadata: the provider does not show the text.
 const REDACTED: &str = "redacted";
 /// Member of a custom part that only the provider understands.
 const OPAQUE: &str = "opaque";
@@ -42,14 +42,15 @@ pub(crate) fn to_part(content: &AssistantContent) -> Part {
             with_native(Part::from(media), image.native.as_ref())
         }
         AssistantContent::Opaque(opaque) => custom(opaque),
-        // rig may learn new kinds; they are not worth failing an answer.
+        // Later versions of rig may have new kinds. They must not fail the whole answer.
         other => Part::data(json!(other)),
     }
 }
 
+/// A tool call as a part. Its id becomes the `ref`, by which the response finds its request.
 fn tool_request(call: &ToolCall) -> Part {
-    // Arguments that are no object are passed on as they came: the tool's
-    // schema refuses them, where half of them might have been taken.
+    // Invalid arguments are passed on as text. The tool's schema then refuses them; a part of
+    // them could be accepted by mistake.
     let input = match &call.function.invalid_arguments {
         Some(text) => Value::String(text.clone()),
         None => call.function.arguments_value(),
@@ -60,6 +61,7 @@ fn tool_request(call: &ToolCall) -> Part {
     if call.id.is_local() { part.with_metadata(LOCAL_REF, true) } else { part }
 }
 
+/// An item that only the provider understands, such as a web search, as a custom part.
 fn custom(opaque: &Opaque) -> Part {
     Part::new(PartKind::Custom(JsonObject::from_iter([
         (OPAQUE.to_owned(), opaque.item.clone()),
@@ -67,6 +69,7 @@ fn custom(opaque: &Opaque) -> Part {
     ])))
 }
 
+/// Adds the provider's own item to the metadata, if it has more information than the part.
 fn with_native(part: Part, native: Option<&Native>) -> Part {
     match native {
         Some(native) if says_more(&native.item) => part.with_metadata(NATIVE, json!(native)),
@@ -74,7 +77,7 @@ fn with_native(part: Part, native: Option<&Native>) -> Part {
     }
 }
 
-/// Whether the item holds anything that the part does not.
+/// Whether the item contains anything that the part does not.
 fn says_more(item: &Value) -> bool {
     const KNOWN: [&str; 3] = ["type", "text", "thought"];
     let is_empty = |value: &Value| match value {
@@ -91,13 +94,13 @@ fn says_more(item: &Value) -> bool {
     }
 }
 
-/// The message of these parts, marked with who said it.
+/// The message of these parts, with the model that made it.
 pub(crate) fn to_message(content: &[AssistantContent], origin: &Origin) -> Message {
     let parts = content.iter().map(to_part).collect();
-    Message::new(oxikit::Role::Model, parts).with_metadata(ORIGIN, json!(origin))
+    Message::new(oxikit_ai::Role::Model, parts).with_metadata(ORIGIN, json!(origin))
 }
 
-/// A message of a model, as rig sends it; `None` if nothing is left of it.
+/// A message of a model for rig; `None` if it has no content.
 pub(crate) fn to_assistant(message: &Message) -> Result<Option<AssistantMessage>> {
     let mut content = Vec::with_capacity(message.content.len());
     for part in &message.content {
@@ -109,6 +112,7 @@ pub(crate) fn to_assistant(message: &Message) -> Result<Option<AssistantMessage>
     Ok((!is_empty).then(|| AssistantMessage::new(content).with_origin(origin)))
 }
 
+/// One part of a model's message for rig; `None` for an empty part.
 fn to_content(part: &Part) -> Result<Option<AssistantContent>> {
     let native: Option<Native> =
         part.metadata(NATIVE).and_then(|native| serde_json::from_value(native.clone()).ok());
@@ -159,7 +163,7 @@ fn picture(media: &Media, native: Option<Native>) -> Result<AssistantContent> {
 
 /// The id of a tool request, as rig knew it.
 pub(crate) fn call_id(part: &Part, request: &ToolRequest) -> CallId {
-    // Without a `ref` the tool's name has to do, as for its response.
+    // Without a `ref` the tool's name is the id, for the request and for its response.
     let reference = request.reference.as_deref().unwrap_or(&request.name);
     let is_local = part.metadata(LOCAL_REF) == Some(&Value::Bool(true));
     is_local

@@ -1,21 +1,23 @@
-//! Models that run on a machine of your own, by Ollama.
+//! Ollama: models that run on a machine of your own. Its native API is used, not the compatible
+//! one of OpenAI.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use oxikit::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
-use oxikit::{Oxikit, Plugin, Result, Status};
+use oxikit_ai::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
+use oxikit_ai::{Oxikit, Plugin, Result, Status};
 use rig_core::completion::CompletionRequest;
 use rig_core::message::ToolChoice;
 use rig_core::providers::ollama::{self, OllamaConfig, PROVIDER_NAME};
 use serde_json::{Value, json};
 
+use crate::actions;
 use crate::catalog::Traits;
 use crate::config::Config;
 use crate::connection::{Connection, Link, connection_methods};
 use crate::embed;
 use crate::key::KeySource;
-use crate::provider::{self, Chat, EmbedCall, Provider};
+use crate::provider::{Chat, EmbedCall, Provider};
 use crate::request::Constrains;
 
 const TRAITS: Traits = Traits {
@@ -26,9 +28,10 @@ const TRAITS: Traits = Traits {
     knows_constrained: false,
 };
 
+/// The address at which Ollama listens by default.
 const LOCAL: &str = "http://127.0.0.1:11434";
 
-/// The developer tools do not wait longer for the list of models.
+/// Maximum time for the list of models. Beyond it the developer tools show none.
 const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The models of an Ollama server, named `ollama/…`.
@@ -40,12 +43,20 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 /// let ai = Oxikit::builder()
 ///     .plugin(Ollama::default())
 ///     .default_model("ollama/llama3.2")
-///     .build();
+///     .build()?;
+/// # Ok::<(), oxikit::Status>(())
 /// ```
 ///
 /// Members of a model's configuration that Genkit does not know go to Ollama's
 /// `options` in snake case, such as `numCtx`; `think`, `keepAlive` and `format`
-/// beside them.
+/// beside them. The developer tools list the installed models.
+///
+/// ```
+/// use oxikit_providers::Ollama;
+///
+/// // A server on another machine.
+/// let ollama = Ollama::default().base_url("http://gpu.internal:11434");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Ollama {
     connection: Connection,
@@ -59,8 +70,8 @@ impl Default for Ollama {
 }
 
 impl Ollama {
-    /// The server that `OLLAMA_HOST` names, written as Ollama itself takes it;
-    /// the one on this machine if it is not set.
+    /// The server in `OLLAMA_HOST`, in the forms that Ollama itself accepts, such as `10.0.0.5`
+    /// or `0.0.0.0:8080`; the server on this machine if the variable is not set.
     pub fn from_env() -> Self {
         match std::env::var("OLLAMA_HOST") {
             Ok(host) if !host.trim().is_empty() => Self::default().base_url(address(&host)),
@@ -78,8 +89,8 @@ impl Ollama {
     }
 }
 
-/// `OLLAMA_HOST` may lack the scheme, the host or the port, and may be the
-/// address that a server listens on.
+/// The base URL of a value of `OLLAMA_HOST`. The scheme, the host or the port may be missing, and
+/// it may be an address to listen on, such as `0.0.0.0`.
 fn address(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest, port) = match host.split_once("://") {
@@ -105,8 +116,9 @@ fn address(host: &str) -> String {
 }
 
 impl Plugin for Ollama {
-    fn install(&self, ai: &Oxikit) {
-        provider::install(ai, self.clone());
+    fn install(&self, ai: &Oxikit) -> Result<()> {
+        actions::install(ai, self.clone());
+        Ok(())
     }
 }
 
@@ -130,7 +142,7 @@ impl Provider for Ollama {
         })
     }
 
-    /// What is installed there; it says nothing about what embeds and what chats.
+    /// The installed models. Ollama does not say which of them are embedders, so the name decides.
     async fn names(&self) -> Result<(Vec<String>, Vec<String>)> {
         let mut link = self.connection.link(None)?;
         link.http.idle = link.http.idle.min(LIST_TIMEOUT);

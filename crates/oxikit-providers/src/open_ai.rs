@@ -1,30 +1,32 @@
-//! OpenAI, and every server that speaks its language.
+//! OpenAI, and every server with a compatible API.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use oxikit::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
-use oxikit::{Oxikit, Plugin, Result, Status};
+use oxikit_ai::wire::{ConstrainedSupport, EmbedderInfo, JsonObject, ModelInfo};
+use oxikit_ai::{Oxikit, Plugin, Result, Status};
 use rig_core::completion::{CompletionRequest, GenerationOptions};
 use rig_core::providers::openai::wire::{Auth, Dialect, OPENAI, by_name};
 use rig_core::providers::openai::{self, OpenAIConfig};
 use serde_json::{Value, json};
 
+use crate::actions;
 use crate::catalog::Traits;
 use crate::config::Config;
 use crate::connection::{Connection, Link, connection_methods};
 use crate::embed;
 use crate::key::{KeySource, Variables};
-use crate::provider::{self, Chat, EmbedCall, Provider};
+use crate::provider::{Chat, EmbedCall, Provider};
 use crate::request::Constrains;
 
+/// OpenAI's embedders and the dimensions of their vectors.
 const EMBEDDERS: [(&str, u32); 3] = [
     ("text-embedding-3-small", 1536),
     ("text-embedding-3-large", 3072),
     ("text-embedding-ada-002", 1536),
 ];
 
-/// The developer tools do not wait longer for the list of models.
+/// Maximum time for the list of models. Beyond it the developer tools show none.
 const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// OpenAI's models and embedders, named `openai/…`, or those of a compatible
@@ -42,17 +44,18 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 ///     )
 ///     .plugin(OpenAi::compatible("lmstudio", "http://127.0.0.1:1234/v1"))
 ///     .default_model("groq/llama-3.3-70b-versatile")
-///     .build();
+///     .build()?;
+/// # Ok::<(), oxikit::Status>(())
 /// ```
 ///
-/// OpenAI itself is spoken to by its Responses API, which shows and keeps what
-/// reasoning models think; a compatible server by Chat Completions, which all of
-/// them know. [`responses`](Self::responses) and
-/// [`chat_completions`](Self::chat_completions) choose otherwise.
+/// OpenAI itself is called by its Responses API, which returns the thoughts of
+/// reasoning models and accepts them back; a compatible server by Chat Completions, which all of
+/// them support. [`responses`](Self::responses) and
+/// [`chat_completions`](Self::chat_completions) choose the other one.
 ///
 /// Members of a model's configuration that Genkit does not know go into the
 /// request in snake case: `reasoningEffort`, `seed`, `serviceTier`.
-/// `stopSequences` are refused by the Responses API, which has no such thing.
+/// `stopSequences` are refused with the Responses API, which does not have them.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     connection: Connection,
@@ -60,7 +63,7 @@ pub struct OpenAi {
     route: Route,
 }
 
-/// The language that is spoken.
+/// The API that is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Route {
     Responses,
@@ -79,9 +82,10 @@ impl OpenAi {
         }
     }
 
-    /// A server that speaks OpenAI's Chat Completions, under a name of its own,
-    /// without a key. Peculiarities of well-known ones (`groq`, `mistral`,
-    /// `deepseek`, `openrouter`, `xai` …) are found by the name.
+    /// A server with OpenAI's Chat Completions API, under a name of its own and
+    /// without a key. The name selects the peculiarities of well-known servers (`groq`, `mistral`,
+    /// `deepseek`, `openrouter`, `xai` …). The base URL ends before `/chat/completions`, mostly
+    /// with `/v1`.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {
         let mut connection = Connection::new(name, base_url, KeySource::None);
         connection.wants_path = true;
@@ -90,12 +94,12 @@ impl OpenAi {
             "",
             "",
         ));
-        // The usual layout of a compatible server, whatever rig knows of the
-        // well-known one: the base URL given here ends where the paths begin.
+        // rig has other paths for some well-known servers, relative to its own base URLs. The base
+        // URL given here always ends where the usual paths begin.
         dialect.quirks.completion_path = "/chat/completions";
         dialect.quirks.embeddings_path = "/embeddings";
         dialect.quirks.models_path = "/models";
-        // Servers at home often do not count.
+        // Local servers often do not report the usage.
         dialect.quirks.embedding.requires_usage = false;
         Self { connection, dialect, route: Route::ChatCompletions }
     }
@@ -110,14 +114,14 @@ impl OpenAi {
         self
     }
 
-    /// Speaks the Responses API.
+    /// Calls the Responses API: the default for OpenAI itself.
     #[must_use]
     pub fn responses(mut self) -> Self {
         self.route = Route::Responses;
         self
     }
 
-    /// Speaks Chat Completions.
+    /// Calls the Chat Completions API: the default for compatible servers.
     #[must_use]
     pub fn chat_completions(mut self) -> Self {
         self.route = Route::ChatCompletions;
@@ -137,7 +141,7 @@ impl OpenAi {
                 Route::ChatCompletions if !dialect.quirks.supports_response_format => {
                     ConstrainedSupport::None
                 }
-                // rig waits with the schema until the tools have answered.
+                // rig sends the schema only after the tools have answered.
                 Route::ChatCompletions => ConstrainedSupport::NoTools,
             },
             tool_choice: dialect.quirks.supports_tools,
@@ -157,8 +161,9 @@ impl OpenAi {
 }
 
 impl Plugin for OpenAi {
-    fn install(&self, ai: &Oxikit) {
-        provider::install(ai, self.clone());
+    fn install(&self, ai: &Oxikit) -> Result<()> {
+        actions::install(ai, self.clone());
+        Ok(())
     }
 }
 
@@ -182,7 +187,7 @@ impl Provider for OpenAi {
         })
     }
 
-    /// OpenAI's are well known; another server is asked.
+    /// For OpenAI the names of the catalogue; another server is asked for its models.
     async fn names(&self) -> Result<(Vec<String>, Vec<String>)> {
         if self.is_official() {
             let embedders = EMBEDDERS.iter().map(|(name, _)| (*name).to_owned());
@@ -229,7 +234,7 @@ impl Provider for OpenAi {
         let json_mode = json!({"type": "json_object"});
         match self.route {
             Route::Responses => {
-                // What Chat Completions calls by one name is an object here.
+                // Chat Completions has flat members, where the Responses API has objects.
                 if let Some(effort) = params.shift_remove("reasoning_effort") {
                     put_inside(&mut params, "reasoning", "effort", effort);
                 }
@@ -270,8 +275,8 @@ impl Provider for OpenAi {
     }
 }
 
-/// rig refuses these options for a server that it does not know; all servers
-/// of this kind know them.
+/// Moves options into the parameters that are sent as they are. rig refuses these options for
+/// unknown servers, although all compatible servers support them.
 fn put_options(params: &mut JsonObject, options: &mut GenerationOptions) {
     if let Some(top_p) = options.top_p.take() {
         params.insert("top_p".to_owned(), top_p.into());
@@ -281,7 +286,7 @@ fn put_options(params: &mut JsonObject, options: &mut GenerationOptions) {
     }
 }
 
-/// Sets a member of an object that may be there already.
+/// Sets a member of an object unless it is already set; the object is made if it is missing.
 fn put_inside(params: &mut JsonObject, object: &str, member: &str, value: Value) {
     let inside = params.entry(object).or_insert_with(|| json!({}));
     if let Value::Object(members) = inside {

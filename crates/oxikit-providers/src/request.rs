@@ -1,7 +1,7 @@
-//! What a model is asked, as rig sends it.
+//! Converts Genkit's requests to those of rig.
 
-use oxikit::wire::{GenerateRequest, ToolChoice, ToolDefinition};
-use oxikit::{Result, Status};
+use oxikit_ai::wire::{GenerateRequest, ToolChoice, ToolDefinition};
+use oxikit_ai::{Result, Status};
 use rig_core::completion::{
     CompletionRequest, GenerationOptions, ReplayTarget, ToolDefinition as SentTool,
 };
@@ -13,19 +13,19 @@ use crate::config::Config;
 use crate::native::tool_name;
 use crate::{history, media, schema};
 
-/// What a provider does with an output schema.
+/// A provider's own support for output schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Constrains {
-    /// It holds the model to any schema.
+    /// The provider enforces any schema.
     Anything,
-    /// It holds the model to the schema of an object; others are explained to
-    /// the model in words.
+    /// The provider enforces only schemas of objects; others are described to the model in a
+    /// system message.
     Objects,
-    /// It does not: every schema is explained to the model in words.
+    /// The provider enforces none: every schema is described in a system message.
     Nothing,
 }
 
-/// The request without what differs between providers.
+/// The part of a request that is the same for all providers.
 pub(crate) fn convert(
     request: &GenerateRequest,
     config: &Config,
@@ -49,13 +49,13 @@ pub(crate) fn convert(
         history.insert(0, explain(schema));
     }
 
-    // rig has no way to begin with a whole conversation but through its prompt.
+    // rig requires a prompt to make a request. It is empty, because the history has all messages.
     let mut sent = CompletionRequest::new("");
     sent.chat_history = history;
     sent.model = config.version.clone();
     sent.tools = tools(request.tools.as_deref().unwrap_or_default())?;
     if !sent.tools.is_empty() && !target.accepts(model).tools {
-        // rig would leave them out.
+        // rig would silently leave the tools out.
         return Err(Status::invalid_argument(format!("`{model}` takes no tools")));
     }
     // Without tools a choice means nothing, and some providers refuse it.
@@ -81,6 +81,8 @@ fn options(config: &Config) -> GenerationOptions {
     }
 }
 
+/// The definitions of tools for rig. A tool whose input is not an object is refused: models send
+/// only objects.
 fn tools(tools: &[ToolDefinition]) -> Result<Vec<SentTool>> {
     tools
         .iter()
@@ -96,6 +98,7 @@ fn tools(tools: &[ToolDefinition]) -> Result<Vec<SentTool>> {
         .collect()
 }
 
+/// The output schema that the provider should enforce; `None` if the request does not want that.
 fn wanted_schema(request: &GenerateRequest) -> Option<Value> {
     let output = request.output.as_ref()?;
     if output.constrained == Some(false) {
@@ -104,7 +107,7 @@ fn wanted_schema(request: &GenerateRequest) -> Option<Value> {
     output.schema.as_ref().map(schema::cleaned)
 }
 
-/// Whether JSON is wanted, of whatever shape.
+/// Whether the request wants JSON without a schema.
 pub(crate) fn wants_any_json(request: &GenerateRequest) -> bool {
     request.output.as_ref().is_some_and(|output| {
         let is_json = output.format.as_deref() == Some("json")
@@ -113,6 +116,8 @@ pub(crate) fn wants_any_json(request: &GenerateRequest) -> bool {
     })
 }
 
+/// The system message that describes a schema which the provider cannot enforce. The wording is
+/// that of the official runtimes.
 fn explain(schema: &Value) -> Message {
     Message::system(format!(
         "Output should be in JSON format and conform to the following schema:\n\n```\n{schema}\n```\n"

@@ -1,10 +1,10 @@
-//! What a model answered, as Genkit says it.
+//! Converts answers of models to Genkit's types.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use oxikit::Part;
-use oxikit::wire::{FinishReason, GenerateResponse, JsonObject, Usage};
+use oxikit_ai::Part;
+use oxikit_ai::wire::{FinishReason, GenerateResponse, JsonObject, Usage};
 use rig_core::completion::{CompletionResponse, FinishReason as SentReason, Usage as SentUsage};
 use rig_core::message::AssistantContent;
 use rig_core::streaming::{Item, StreamEvent};
@@ -15,7 +15,7 @@ use crate::native::{to_message, to_part};
 /// The whole answer.
 pub(crate) fn convert(response: CompletionResponse) -> GenerateResponse {
     let (finish_reason, mut finish_message) = finish(response.finish_reason());
-    // A refusal's own explanation says more than its code.
+    // The explanation of a refusal is more helpful than its code.
     finish_message = response.error.clone().or(finish_message);
     GenerateResponse {
         message: Some(Arc::new(to_message(&response.choice, &response.origin))),
@@ -28,7 +28,7 @@ pub(crate) fn convert(response: CompletionResponse) -> GenerateResponse {
     }
 }
 
-/// The answer to a prompt that the provider would not even pass on.
+/// The answer to a prompt that the provider refused to pass to the model.
 pub(crate) fn blocked(message: String) -> GenerateResponse {
     GenerateResponse {
         finish_reason: Some(FinishReason::Blocked),
@@ -37,6 +37,8 @@ pub(crate) fn blocked(message: String) -> GenerateResponse {
     }
 }
 
+/// The finish reason in Genkit's terms, and a message where the reason needs one. A request for
+/// tools is a normal stop in Genkit.
 fn finish(reason: Option<SentReason>) -> (FinishReason, Option<String>) {
     match reason {
         Some(SentReason::Stop | SentReason::ToolCalls) => (FinishReason::Stop, None),
@@ -50,7 +52,7 @@ fn finish(reason: Option<SentReason>) -> (FinishReason, Option<String>) {
     }
 }
 
-/// For every provider alike: thoughts are part of the output tokens, cached
+/// The usage, counted alike for all providers: thoughts are part of the output tokens, cached
 /// tokens part of the input tokens.
 fn usage(usage: &SentUsage) -> Usage {
     let counted = [
@@ -72,7 +74,7 @@ fn usage(usage: &SentUsage) -> Usage {
     }
 }
 
-/// What the provider says about the call and the other members have no room for.
+/// Facts about the call for which Genkit's response has no member: model and ids.
 fn custom(response: &CompletionResponse) -> Value {
     let members = [
         ("model", response.model()),
@@ -87,12 +89,12 @@ fn custom(response: &CompletionResponse) -> Value {
 /// Turns the events of a stream into the parts of chunks.
 #[derive(Default)]
 pub(crate) struct Chunks {
-    /// The parts of which some text was passed on.
+    /// The parts whose text was streamed piece by piece: their end repeats it and is skipped.
     grown: HashSet<usize>,
 }
 
 impl Chunks {
-    /// What is to be passed on of this event.
+    /// The part to send for this event; `None` if the event has nothing new.
     pub(crate) fn part(&mut self, item: Item<StreamEvent>) -> Option<Part> {
         let Item::Event(event) = item else {
             return None;
@@ -107,7 +109,7 @@ impl Chunks {
                 self.grown.insert(index);
                 (!text.is_empty()).then(|| Part::reasoning(text))
             }
-            // A tool call is whole only at its end.
+            // A tool call is complete only at its end.
             StreamEvent::Start { .. } | StreamEvent::Arguments { .. } => None,
             StreamEvent::End { content, .. } => match &content {
                 AssistantContent::Text(_) | AssistantContent::Reasoning(_)

@@ -1,4 +1,4 @@
-//! When the other side says that a retry has a chance.
+//! The delay after which a provider asks to retry.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,7 @@ pub(crate) fn retry_after(
 
 fn in_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    // OpenAI sends this beside the standard header, which knows only seconds.
+    // OpenAI sends this beside the standard header, which has only seconds.
     let milliseconds = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok());
     if let Some(milliseconds) = milliseconds {
         return Duration::try_from_secs_f64(milliseconds / 1000.0).ok();
@@ -26,7 +26,7 @@ fn in_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let date = httpdate::parse_http_date(text).ok()?;
-    // A date that has passed means: now.
+    // A date in the past means an immediate retry.
     Some(date.duration_since(now).unwrap_or_default())
 }
 

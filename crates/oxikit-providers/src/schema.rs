@@ -1,4 +1,4 @@
-//! JSON Schemas as providers take them.
+//! Adapts JSON Schemas to what providers accept.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const NUMBER_FORMATS: [&str; 12] = [
     "float", "double",
 ];
 
-/// The schema without what providers refuse.
+/// The schema without the keywords that providers refuse.
 pub(crate) fn cleaned(schema: &Value) -> Value {
     let mut schema = schema.clone();
     clean(&mut schema);
@@ -34,19 +34,18 @@ fn clean(schema: &mut Value) {
     }
 }
 
-/// The schema of a tool's arguments, if models can fill it: they send objects.
-/// A tool without a schema takes an empty one.
+/// The schema of a tool's arguments; `None` if it is not one of an object, because models send
+/// only objects. A tool without a schema gets that of an empty object.
 pub(crate) fn arguments(schema: Option<&Value>) -> Option<Value> {
     let schema = schema.map(cleaned).unwrap_or_default();
     if schema.as_object().is_none_or(|members| members.is_empty()) {
         return Some(json!({"type": "object", "properties": {}}));
     }
-    // A schema without a type is a union or a reference, and left to the provider.
+    // A schema without a type is a union or a reference, which the provider checks itself.
     (schema.get("type").is_none() || is_object(&schema)).then_some(schema)
 }
 
-/// Whether only objects fit the schema, which is all that some providers can be
-/// held to.
+/// Whether the schema accepts only objects. Some providers enforce no other schemas.
 pub(crate) fn is_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }

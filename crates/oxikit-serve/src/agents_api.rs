@@ -1,9 +1,26 @@
-//! Agents and their sessions as a REST API, for tools and other clients that are
-//! no Genkit client: `/api/agents` and what is below it.
+//! Agents and their sessions as a REST API below `/api/agents`, for tools and clients that do
+//! not speak Genkit's protocol.
 //!
-//! Nothing here knows how an agent works. Turns are runs of the agent's action;
-//! content of snapshots is read through its companion actions, which decide what
-//! a client may see; only lists, trees and deletion go to the store itself.
+//! This module does not implement agents. Turns are runs of the agent's action. Snapshots are
+//! read through its companion actions, which decide what a client may see. Only lists, trees
+//! and deletion use the store directly.
+//!
+//! | request | answer |
+//! | --- | --- |
+//! | `GET /api/agents` | the agents that the caller may call |
+//! | `GET …/{agent}` | one agent with its schemas |
+//! | `POST …/{agent}/execute` | one turn, as JSON or as a stream of [`TurnEvent`]s |
+//! | `GET …/{agent}/streams/{stream}` | the events of a recorded turn again |
+//! | `GET …/{agent}/sessions` | a page of the caller's sessions |
+//! | `GET`, `DELETE …/sessions/{session}` | one session; deletes it |
+//! | `POST …/sessions/{session}/abort` | stops the detached work of the session |
+//! | `POST …/sessions/{session}/fork` | a new session that begins with a snapshot of this one |
+//! | `GET …/sessions/{session}/tree` | the snapshots and their parents |
+//! | `GET …/snapshots/{snapshot}`, `…/diff` | one snapshot; what its turn has changed |
+//!
+//! A session or stream of another caller is answered like one that does not exist.
+//! [`ExecuteBody`] and [`Events`] are public for servers that run agents of other processes,
+//! such as the manager of the developer tools, and have to speak the same format.
 
 mod agent;
 mod event_shapes;
@@ -12,10 +29,10 @@ mod events;
 mod execute;
 mod execute_body;
 mod fork;
-mod openapi;
 mod route;
 mod sessions;
 mod snapshots;
+mod turn_result;
 
 use std::sync::Arc;
 
@@ -29,21 +46,19 @@ use axum::routing::any;
 use oxikit_core::Status;
 use serde::Serialize;
 
-use crate::access_log::Watch;
-use crate::action_http::{App, Slot, busy};
-use crate::gate::Gate;
-use crate::panic_guard::guarded;
-use crate::reply::{self, Failed};
-use crate::request;
+use crate::app::{App, Slot};
+use oxikit_http::Watch;
+use oxikit_http::guarded;
+use oxikit_http::reply::busy;
+use oxikit_http::{HttpError, body, reply};
 use route::{Place, Route};
 
-pub(crate) use agent::{Agent, AgentScope};
+pub(crate) use agent::{Agent, has_store};
 pub use event_shapes::TurnEvent;
 pub use events::{Events, StreamHead};
 pub use execute_body::ExecuteBody;
 #[cfg(feature = "dev-tools")]
 pub(crate) use fork::fork;
-pub(crate) use openapi::{TAG, add_paths};
 pub(crate) use route::{ROOT, templates};
 #[cfg(feature = "dev-tools")]
 pub(crate) use sessions::{Page, delete, details, list};
@@ -58,21 +73,20 @@ pub(crate) fn routes() -> Router<Arc<App>> {
     router
 }
 
-/// Behind the same gate, log and guard as actions.
+/// Handles a request with the same checks, log and limits as actions.
 async fn handle(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
     let (head, body) = request.into_parts();
     let mut watch = Watch::start(&head);
-    let is_preflight = Gate::is_preflight(&head.method, &head.headers);
-    let mut response = match app.gate.check(&head.uri, &head.headers) {
-        Err(status) => Failed::from(status).report(&app.registry, head.uri.path()),
-        Ok(()) if is_preflight => reply::json_response(HttpStatus::NO_CONTENT, Body::empty()),
+    let mut response = match app.edge.admit(&head, &app.registry) {
         Ok(()) => answer_or_refuse(&app, &head, body, &mut watch).await,
+        Err(refused) => *refused,
     };
-    app.gate.add_cors(&head.headers, response.headers_mut(), is_preflight);
+    app.edge.finish(&head.headers, &mut response);
     watch.answered(&response);
     response
 }
 
+/// Answers a request whose sender is allowed; failures are logged here, once.
 async fn answer_or_refuse(
     app: &Arc<App>,
     head: &Parts,
@@ -80,10 +94,10 @@ async fn answer_or_refuse(
     watch: &mut Watch,
 ) -> Response<Body> {
     let Some(route) = Route::parse(head.uri.path()) else {
-        watch.measure(app.metrics.as_ref().map(|metrics| &metrics.nowhere));
+        watch.measure(app.metrics.as_ref().map(|metrics| &metrics.unmatched));
         return reply::error(&Status::not_found("there is nothing at this path"));
     };
-    watch.measure(app.agents.meters(app, &route.agent));
+    watch.measure(agent::meters(app, &route.agent));
     let action = route.action();
     let answer = guarded(answer(app, head, body, route, watch)).await;
     answer.unwrap_or_else(|failed| failed.report(&app.registry, &action))
@@ -95,7 +109,7 @@ async fn answer(
     body: Body,
     route: Route,
     watch: &mut Watch,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Response<Body>, HttpError> {
     let action = route.action();
     let Route { agent, place } = route;
     if !place.allows(&head.method) {
@@ -103,7 +117,7 @@ async fn answer(
     }
     let slot = Slot::take(app).ok_or_else(busy)?;
     if let Place::Agents = place {
-        // A stranger learns nothing, not even which agents there are.
+        // Before the lookup, so that an unknown caller cannot find out which agents exist.
         let context = app.caller(head, None, &action).await?;
         return json(&agent::list(app, head, &context).await);
     }
@@ -136,14 +150,14 @@ async fn answer(
     }
 }
 
-/// The body, within its limits. One that is not empty says that it is JSON.
+/// Reads the body, within its limits. One that is not empty must be declared as JSON.
 async fn read_json(
     app: &App,
     head: &Parts,
     body: Body,
     watch: &mut Watch,
-) -> Result<bytes::Bytes, Failed> {
-    let body = request::read_json(&head.headers, body, &app.limits).await?;
+) -> Result<bytes::Bytes, HttpError> {
+    let body = body::read_json(&head.headers, body, &app.limits).await?;
     watch.read(body.len());
     Ok(body)
 }
@@ -156,7 +170,7 @@ fn wrong_method(place: &Place) -> Response<Body> {
     response
 }
 
-fn json(answer: &impl Serialize) -> Result<Response<Body>, Failed> {
+fn json(answer: &impl Serialize) -> Result<Response<Body>, HttpError> {
     let body = serde_json::to_vec(answer).map_err(Status::from)?;
     Ok(reply::json_response(HttpStatus::OK, body))
 }

@@ -1,17 +1,35 @@
-//! Who calls: context providers and policies.
+//! Authentication and authorisation: context providers and policies.
+//!
+//! A [`ContextProvider`] finds out which caller sent a request, from its head alone. A
+//! [`Policy`] then decides whether that caller may call the action. Neither sees the body, which
+//! is read after both.
 
-use std::fmt;
+mod api_key;
+#[cfg(feature = "mutual-tls")]
+mod client_cert;
+mod combined;
+mod scopes;
+mod security;
+
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method, Uri};
-use oxikit_core::{ActionContext, Result, Secret, Status};
-use serde_json::{Value, json};
-use subtle::ConstantTimeEq;
+use oxikit_core::{ActionContext, Result};
+use oxikit_http::peer_address;
 
-/// What a context provider is shown of a request. The body is not read yet: a
-/// stranger is refused before anything is taken from them.
+pub use api_key::ApiKey;
+#[cfg(feature = "mutual-tls")]
+pub use client_cert::ClientCert;
+pub(crate) use combined::NotAGuess;
+pub use combined::{AllOf, AnyOf};
+pub(crate) use scopes::{check_scopes, scopes_of};
+pub use security::Security;
+
+/// The part of a request that a context provider sees. The body is not read yet: an unknown
+/// caller is rejected before.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct RequestInfo<'a> {
@@ -24,34 +42,71 @@ pub struct RequestInfo<'a> {
     /// Key of the action, such as `/flow/greet`; for the snapshots of an agent the
     /// key of the agent; of a page of the server itself its path, such as `/metrics`.
     pub action: &'a str,
+    /// The address that the connection comes from, such as that of a proxy; `0.0.0.0` if the
+    /// application that the routes are nested in does not tell it.
+    pub peer: IpAddr,
 }
 
 impl<'a> RequestInfo<'a> {
     pub(crate) fn new(head: &'a axum::http::request::Parts, action: &'a str) -> Self {
-        Self { method: &head.method, uri: &head.uri, headers: &head.headers, action }
+        let peer = peer_address(&head.extensions);
+        Self { method: &head.method, uri: &head.uri, headers: &head.headers, action, peer }
     }
 
-    /// A header as text, if it came once.
+    /// A header as text; `None` if it is missing, was sent more than once, or is not visible
+    /// ASCII. A repeated header is not used, because a proxy in front may have checked the
+    /// other one.
     pub fn header(&self, name: impl axum::http::header::AsHeaderName) -> Option<&str> {
         let mut values = self.headers.get_all(name).iter();
         let first = values.next()?;
         if values.next().is_some() { None } else { first.to_str().ok() }
     }
 
-    /// The credentials of `Authorization: Bearer …`.
+    /// The credentials of `Authorization: Bearer …`, without white space around them; `None` for
+    /// another scheme.
     pub fn bearer(&self) -> Option<&str> {
         let (scheme, credentials) = self.header(AUTHORIZATION)?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| credentials.trim())
     }
 }
 
-/// Turns a request into the context of the action: who calls, and whatever else
-/// actions are to know. A refusal is answered as an HTTP error, before the body
-/// is read and before anything runs; use `UNAUTHENTICATED` for an unknown caller
-/// and `PERMISSION_DENIED` for one who may not.
+/// Authenticates a request and makes the context of the action: the caller, and any other
+/// facts for actions. An error is answered as an HTTP error before the body is read and the
+/// action runs. Use `UNAUTHENTICATED` for an unknown caller and `PERMISSION_DENIED` for one
+/// without permission.
+///
+/// [`ApiKey`], `JwtAuth` and `ClientCert` are ready-made, [`AnyOf`] and [`AllOf`] combine them;
+/// [`context_from`] makes one of a function that need not wait. A provider that asks a service
+/// implements the trait:
+///
+/// ```
+/// use oxikit::{ActionContext, Result, Status, async_trait};
+/// use oxikit_serve::{ContextProvider, RequestInfo};
+/// use serde_json::json;
+///
+/// struct Sessions;
+///
+/// # async fn user_of(_: &str) -> Option<String> { None }
+/// #[async_trait]
+/// impl ContextProvider for Sessions {
+///     async fn context(&self, request: RequestInfo<'_>) -> Result<ActionContext> {
+///         let token = request.bearer().ok_or_else(|| Status::unauthenticated("log in first"))?;
+///         match user_of(token).await {
+///             Some(user) => Ok(ActionContext::default().with("auth", json!({ "uid": user }))),
+///             None => Err(Status::unauthenticated("the session has ended")),
+///         }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait ContextProvider: Send + Sync {
-    /// The context of a call.
+    /// The context of a call. Its member `auth` is the caller: sessions of agents and durable
+    /// streams belong to it, and policies read it by [`ActionContext::auth`].
+    ///
+    /// # Errors
+    ///
+    /// Any error rejects the request. Its message is sent to the client only if the status is
+    /// public, as those of `Status::unauthenticated` and `Status::permission_denied` are.
     async fn context(&self, request: RequestInfo<'_>) -> Result<ActionContext>;
 
     /// Whether the refusal of this request is that of a key that could be guessed. Such
@@ -62,67 +117,26 @@ pub trait ContextProvider: Send + Sync {
         false
     }
 
-    /// How callers show who they are, as an OpenAPI security scheme object.
-    fn security_scheme(&self) -> Option<Value> {
-        None
-    }
-}
-
-/// Lets in who sends a key as `Authorization: <key>` or `Authorization: Bearer <key>`.
-///
-/// ```
-/// # use oxikit_serve::ApiKey;
-/// let auth = ApiKey::new("a-long-random-text");
-/// ```
-pub struct ApiKey {
-    keys: Vec<Secret<String>>,
-}
-
-impl ApiKey {
-    /// Lets in who knows this key.
-    pub fn new(key: impl Into<String>) -> Self {
-        Self { keys: vec![Secret::new(key.into())] }
-    }
-
-    /// One more key that is good, while keys are changed.
-    #[must_use]
-    pub fn or(mut self, key: impl Into<String>) -> Self {
-        self.keys.push(Secret::new(key.into()));
-        self
-    }
-}
-
-#[async_trait]
-impl ContextProvider for ApiKey {
-    async fn context(&self, request: RequestInfo<'_>) -> Result<ActionContext> {
-        let sent = request.bearer().or_else(|| request.header(AUTHORIZATION));
-        let sent = sent.ok_or_else(|| Status::unauthenticated("Unauthenticated"))?;
-        // Every key is compared in full, so that time tells nothing.
-        let is_known = self.keys.iter().fold(subtle::Choice::from(0), |known, key| {
-            known | key.expose().as_bytes().ct_eq(sent.as_bytes())
-        });
-        if !bool::from(is_known) {
-            return Err(Status::permission_denied("Permission Denied"));
-        }
-        Ok(ActionContext::default().with("auth", json!({ "apiKey": sent })))
-    }
-
-    fn is_guess(&self, request: &RequestInfo<'_>) -> bool {
-        request.headers.contains_key(AUTHORIZATION)
-    }
-
-    fn security_scheme(&self) -> Option<Value> {
-        Some(json!({ "type": "http", "scheme": "bearer", "description": "An API key." }))
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApiKey").field("keys", &self.keys.len()).finish()
+    /// The demands of this provider on callers, for the cards of A2A agents and the OpenAPI
+    /// document. The default describes the API as one that needs no credentials.
+    fn security(&self) -> Security {
+        Security::default()
     }
 }
 
 /// A context provider made of a function of the request.
+///
+/// ```
+/// use oxikit::{ActionContext, Status};
+/// use oxikit_serve::context_from;
+/// use serde_json::json;
+///
+/// // A proxy in front of the server has authenticated the user.
+/// let provider = context_from(|request| match request.header("x-authenticated-user") {
+///     Some(user) => Ok(ActionContext::default().with("auth", json!({ "uid": user }))),
+///     None => Err(Status::unauthenticated("the proxy named no user")),
+/// });
+/// ```
 pub fn context_from<F>(function: F) -> impl ContextProvider
 where
     F: Fn(RequestInfo<'_>) -> Result<ActionContext> + Send + Sync + 'static,
@@ -141,5 +155,6 @@ where
     FromFunction(function)
 }
 
-/// Whether a caller may call one action; asked after the context is known.
+/// Decides whether a caller may call an action. Called after the context is known and before
+/// the body is read; an error is answered as an HTTP error. Set by [`Expose::policy`](crate::Expose::policy).
 pub type Policy = Arc<dyn Fn(&ActionContext) -> Result<()> + Send + Sync>;

@@ -1,5 +1,17 @@
-//! Durable streams: a run goes on without its reader, and can be read again by
-//! its stream id.
+//! Durable streams: a run continues without its reader, and can be read again by its stream
+//! id.
+//!
+//! One task records the run: it appends every chunk to the [`StreamStore`] and then the end.
+//! Readers never read the run itself, not even the first one; they follow the stored stream.
+//! So a reader that disconnects does not affect the run, any number of readers can follow it,
+//! also in other processes, and all see the same blocks in the same order.
+//!
+//! A position is the number of blocks that a reader has received. To resume, a client sends the
+//! stream id and its position, and gets the blocks after it. An append names the position that
+//! it follows, so that a repeated append is not stored twice.
+//!
+//! A stream always gets an end, since readers of an open stream wait for more: also when the
+//! run fails, the server shuts down, or the store rejects a chunk.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,22 +20,23 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use oxikit_core::ports::{StoreError, StreamEnd, StreamScope, StreamStore, follow};
 use oxikit_core::{Event, Payload, Run, Status, StatusCode};
+use oxikit_wire::headers;
 use tokio_util::sync::CancellationToken;
 
 use crate::origin::Origin;
-use crate::panic_guard::caught;
-use crate::reply::STREAM_ID;
 use crate::stream::Source;
+use oxikit_http::caught;
+use oxikit_http::reply::{STREAM_ID, shutting_down};
 
-/// How many blocks the reader has already got; our own addition to the protocol.
-/// Without it a stream is read from its start, as official clients expect.
-pub(crate) const POSITION: HeaderName = HeaderName::from_static("x-oxikit-stream-position");
+/// Header with the number of blocks that the reader has received; an extension of the
+/// protocol. Without it a stream is read from its start, as official clients expect.
+pub(crate) const POSITION: HeaderName = HeaderName::from_static(headers::STREAM_POSITION);
 
-/// So many chunks are stored at once.
+/// Maximum number of chunks per append. Further ones are stored by the next append.
 const BATCH: usize = 64;
 
-/// How often a quiet run tells that it is alive, if it does.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+/// Interval between two heartbeats of a run that emits nothing, if it has heartbeats.
+const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// Begins a durable stream: the run is recorded by a task of its own, and the
 /// caller reads the recording.
@@ -33,22 +46,22 @@ pub(crate) async fn begin(
     recorded: Recorded,
     spawn: impl FnOnce(std::pin::Pin<Box<dyn Future<Output = ()> + Send>>),
 ) -> Result<(String, Source), Status> {
-    let id = new_id();
+    let id = oxikit_core::random_id();
     let recording = Recording::open(store, &scope, &id).await?;
     spawn(Box::pin(recording.record(recorded)));
     let source = Source::Stored(Box::pin(follow(store.clone(), scope, id.clone(), 0)));
     Ok((id, source))
 }
 
-/// Reads a stream again; `None` if there is no such stream in this scope, or if it
-/// has ended and nothing follows the position.
+/// Resumes a stream; `None` if there is no such stream in this scope, or if it has ended and
+/// nothing follows the position.
 pub(crate) async fn resume(
     store: &Arc<dyn StreamStore>,
     scope: StreamScope,
     id: &str,
     position: u64,
 ) -> Result<Option<Source>, Status> {
-    // Only how far it is.
+    // Reads no events, only the current position.
     let page = match store.read(&scope, id, position, 0).await {
         Ok(page) => page,
         Err(StoreError::NotFound(_)) => return Ok(None),
@@ -58,20 +71,20 @@ pub(crate) async fn resume(
         return Ok(None);
     }
     if position > page.position {
-        return Err(beyond("x-oxikit-stream-position"));
+        return Err(beyond(headers::STREAM_POSITION));
     }
     let events = follow(store.clone(), scope, id.to_owned(), position);
     Ok(Some(Source::Stored(Box::pin(events))))
 }
 
-/// Nobody can have read more of an open stream than there is of it.
+/// The error of a position beyond the current end of an open stream.
 pub(crate) fn beyond(header: &str) -> Status {
     let message = format!("`{header}` is beyond what the stream has so far");
     Status::public(StatusCode::OutOfRange, message)
 }
 
-/// The stream that a request asks for, and how much of it is known already. An id
-/// that is no text is passed on as one that no stream has.
+/// The stream id and the position that a request names. An id that is not UTF-8 becomes one
+/// that no stream has.
 pub(crate) fn requested(headers: &HeaderMap) -> Result<Option<(Cow<'_, str>, u64)>, Status> {
     let Some(id) = only(headers, &STREAM_ID)? else { return Ok(None) };
     let position = match only(headers, &POSITION)? {
@@ -84,7 +97,7 @@ pub(crate) fn requested(headers: &HeaderMap) -> Result<Option<(Cow<'_, str>, u64
     Ok(Some((String::from_utf8_lossy(id.as_bytes()), position)))
 }
 
-/// A header that makes no sense twice.
+/// The value of a header that may be sent at most once.
 pub(crate) fn only<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -96,16 +109,16 @@ pub(crate) fn only<'a>(
     }
 }
 
-/// A position: digits, and nothing else that Rust takes for a number.
+/// Parses a position: digits only, without the `+` that Rust would accept.
 pub(crate) fn parse_position(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// A run that is to be recorded.
+/// A run that is to be recorded, with all that its task needs after the request is over.
 pub(crate) struct Recorded {
     pub(crate) run: Run,
     pub(crate) origin: Origin,
-    /// Fires when the run has to end because the server does.
+    /// Cancelled when the run has to end because the server shuts down.
     pub(crate) cut: CancellationToken,
 }
 
@@ -114,8 +127,8 @@ pub(crate) struct Recording {
     store: Arc<dyn StreamStore>,
     id: String,
     position: u64,
-    /// Written while nothing else is.
-    sign_of_life: Option<Payload>,
+    /// The chunk that is written while the run emits nothing.
+    heartbeat: Option<Payload>,
 }
 
 impl Recording {
@@ -126,42 +139,42 @@ impl Recording {
         id: &str,
     ) -> Result<Self, Status> {
         store.open(scope, id).await?;
-        Ok(Self { store: store.clone(), id: id.to_owned(), position: 0, sign_of_life: None })
+        Ok(Self { store: store.clone(), id: id.to_owned(), position: 0, heartbeat: None })
     }
 
-    /// Puts a chunk of our own before those of the run.
+    /// Stores a chunk before those of the run.
     pub(crate) async fn after(mut self, head: Payload) -> Result<Self, Status> {
         self.position = self.store.append(&self.id, self.position, vec![head]).await?;
         Ok(self)
     }
 
-    /// Writes this while the run is quiet, so that readers can tell it from one
-    /// that has lost its process.
-    pub(crate) fn with_sign_of_life(mut self, sign: Payload) -> Self {
-        self.sign_of_life = Some(sign);
+    /// Stores this chunk at intervals while the run emits nothing, so that readers can tell a
+    /// slow run from one whose process has ended.
+    pub(crate) fn with_heartbeat(mut self, chunk: Payload) -> Self {
+        self.heartbeat = Some(chunk);
         self
     }
 
-    /// Records a run until its end, or until the server has to end. Its failure is
-    /// logged here, whether or not somebody reads the stream.
+    /// Records a run until it ends or the server shuts down. A failure of the run is logged
+    /// here, whether or not the stream has a reader.
     pub(crate) async fn record(mut self, recorded: Recorded) {
         let Recorded { mut run, origin, cut } = recorded;
         let failed = |status: &Status| StreamEnd::Failed(origin.report(status));
         let mut is_store_lost = false;
         let end = loop {
             let event = tokio::select! {
-                // First, as a run may never pause.
+                // The shutdown is checked first, since a run may always be ready.
                 biased;
                 () = cut.cancelled() => Some(Event::Failed(shutting_down())),
                 event = run.next() => event,
-                sign = self.next_sign() => Some(Event::Chunk(sign)),
+                chunk = self.next_heartbeat() => Some(Event::Chunk(chunk)),
             };
             match event {
                 Some(Event::Chunk(chunk)) => {
                     let chunks = ready_chunks(chunk, &mut run);
                     match self.store.append(&self.id, self.position, chunks).await {
                         Ok(new_position) => self.position = new_position,
-                        // What cannot be kept must not be promised: the run ends.
+                        // The stream would have a gap, so the run is ended.
                         Err(error) => {
                             is_store_lost = true;
                             break failed(&error.into());
@@ -180,34 +193,38 @@ impl Recording {
         let Self { store, id, position, .. } = self;
         if let Err(error) = store.finish(&id, position, end).await {
             match is_store_lost {
-                // Logged already as the reason of the failure.
-                true => tracing::debug!(stream = id, %error, "the end of a stream is not stored"),
+                // The store's error was logged already, as the failure of the run.
+                true => {
+                    tracing::debug!(stream = id, %error, "the end of a stream could not be stored")
+                }
                 false => {
                     let status = Status::from(error);
-                    let hint = format!("the end of stream `{id}` is not stored");
+                    let hint = format!("the end of stream `{id}` could not be stored");
                     origin.report(&status.with_hint(hint));
                 }
             }
         }
     }
 
-    async fn next_sign(&self) -> Payload {
-        match &self.sign_of_life {
-            Some(sign) => {
-                tokio::time::sleep(SIGN_OF_LIFE).await;
-                sign.clone()
+    async fn next_heartbeat(&self) -> Payload {
+        match &self.heartbeat {
+            Some(chunk) => {
+                tokio::time::sleep(HEARTBEAT).await;
+                chunk.clone()
             }
             None => std::future::pending().await,
         }
     }
 }
 
-/// The output as a store keeps it. Written here, as a store cannot tell an output that
-/// cannot be written from a failure of its own: the stream would stay without an end.
+/// Serialises the output. If the store did it, an output that cannot be serialised would look
+/// like a failure of the store, and the stream would stay without an end.
 fn as_json(output: &Payload) -> Result<Payload, Status> {
     Payload::from_json(caught(|| Ok(output.to_json()?))?)
 }
 
+/// The first chunk and those that the run has ready, so that a fast run needs one append for
+/// many chunks and not one for each.
 fn ready_chunks(first: Payload, run: &mut Run) -> Vec<Payload> {
     let mut chunks = vec![first];
     while chunks.len() < BATCH
@@ -216,17 +233,6 @@ fn ready_chunks(first: Payload, run: &mut Run) -> Vec<Payload> {
         chunks.push(chunk);
     }
     chunks
-}
-
-pub(crate) fn shutting_down() -> Status {
-    let status = Status::public(StatusCode::Unavailable, "the server is shutting down");
-    status.with_retry_after(Duration::from_secs(1))
-}
-
-/// A UUID of 122 random bits from the operating system: whoever knows it may read
-/// the stream.
-pub(crate) fn new_id() -> String {
-    uuid::Uuid::new_v4().to_string()
 }
 
 /// The id as a header.

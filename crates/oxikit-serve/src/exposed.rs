@@ -1,4 +1,4 @@
-//! Which actions are served, and how.
+//! The actions that a server exposes, with their paths, authentication and policies.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,31 +7,47 @@ use std::sync::Arc;
 use oxikit_core::{Action, ActionContext, ActionKind, Registry, Result};
 
 use crate::auth::{ContextProvider, Policy};
-use crate::metrics::{Meters, Metrics};
+use oxikit_http::{Meters, Metrics};
 
 /// An action to be served. Made from an action or a flow.
 ///
 /// With an agent come the actions that belong to it: its snapshots are read at
-/// `<path>/getSnapshot`, and its detached work is stopped at `<path>/abort`, by
-/// those who may call the agent.
+/// `<path>/getSnapshot`, and its detached work is stopped at `<path>/abort`, by callers that
+/// may call the agent.
+///
+/// ```
+/// use oxikit::prelude::*;
+/// use oxikit_serve::{Expose, Server};
+///
+/// let ai = Oxikit::builder().build()?;
+/// let report = ai.define_flow("report", |_: ()| async { Ok("all is well") });
+/// let report = Expose::new(&report).path("admin/report").policy(|context| {
+///     match context.auth().and_then(|auth| auth["role"].as_str()) {
+///         Some("admin") => Ok(()),
+///         _ => Err(Status::permission_denied("only administrators may read the report")),
+///     }
+/// });
+/// let server = Server::new(&ai).expose(report);
+/// # Ok::<(), Status>(())
+/// ```
 #[derive(Clone)]
 #[must_use = "give it to `Server::expose`"]
 pub struct Expose {
     pub(crate) action: Action,
     pub(crate) path: String,
-    /// Asked who calls, in place of that of the server.
+    /// Authenticates callers in place of the server's provider.
     pub(crate) provider: Option<Arc<dyn ContextProvider>>,
     pub(crate) policy: Option<Policy>,
     pub(crate) is_durable: bool,
-    /// The agent that the action belongs to: who may call the one may call the
-    /// other.
+    /// The agent that the action belongs to: the same callers may call both.
     pub(crate) agent: Option<Action>,
     /// Set when the server starts.
     pub(crate) meters: Option<Arc<Meters>>,
 }
 
 impl Expose {
-    /// Serves the action under its name.
+    /// Serves the action under its name, without its kind: the flow `greet` at `/greet`. Two
+    /// actions at the same path are not an error; the later one is served.
     pub fn new(action: impl Into<Action>) -> Self {
         let action = action.into();
         let path = action.name().to_owned();
@@ -46,26 +62,28 @@ impl Expose {
         }
     }
 
-    /// Serves it under another path.
+    /// Serves it under another path, below [`Server::path_prefix`](crate::Server::path_prefix).
+    /// Slashes at its ends do not matter; slashes within are allowed.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into().trim_matches('/').to_owned();
         self
     }
 
-    /// Asks this who calls, in place of [`Server::auth`](crate::Server::auth), so that
-    /// the action has a key of its own:
+    /// Authenticates callers with this provider in place of
+    /// [`Server::auth`](crate::Server::auth), so that the action has a key of its own:
     ///
     /// ```
     /// use oxikit::prelude::*;
     /// use oxikit_serve::{ApiKey, Expose, Server};
     ///
-    /// let ai = Oxikit::builder().build();
+    /// let ai = Oxikit::builder().build()?;
     /// let greet = ai.define_flow("greet", |name: String| async move { Ok(name) });
     /// let report = ai.define_flow("report", |_: ()| async { Ok("all is well") });
     /// let server = Server::new(&ai)
     ///     .auth(ApiKey::new("a-key-of-all-clients"))
     ///     .expose(&greet)
     ///     .expose(Expose::new(&report).auth(ApiKey::new("a-key-of-the-operators")));
+    /// # Ok::<(), Status>(())
     /// ```
     ///
     /// A key of the server is not good for this action then, nor this one for the
@@ -75,7 +93,7 @@ impl Expose {
         self
     }
 
-    /// Asks this before every call; a refusal is answered as an HTTP error.
+    /// Calls this before every call of the action. Its error is answered as an HTTP error.
     pub fn policy(
         mut self,
         policy: impl Fn(&ActionContext) -> Result<()> + Send + Sync + 'static,
@@ -84,14 +102,15 @@ impl Expose {
         self
     }
 
-    /// Keeps streams, so that they go on without their reader and can be read
-    /// again by `x-genkit-stream-id`.
+    /// Stores streams, so that runs continue without their reader and streams can be read
+    /// again by `x-genkit-stream-id`. It needs a store, by
+    /// [`Server::stream_store`](crate::Server::stream_store); without one it does nothing.
     pub fn durable(mut self) -> Self {
         self.is_durable = true;
         self
     }
 
-    /// The key by which context providers know it.
+    /// The key that context providers receive.
     pub(crate) fn guarded_key(&self) -> &str {
         self.agent.as_ref().unwrap_or(&self.action).key()
     }
@@ -104,13 +123,15 @@ impl Expose {
         }
     }
 
-    /// What its streams are streams of. One action at two paths is two: each has a
-    /// policy of its own.
+    /// The scope of its streams. It contains the path: one action at two paths has two
+    /// policies, and a stream of one must not be readable at the other.
     pub(crate) fn source(&self) -> String {
         format!("{} at {}", self.action.key(), self.path)
     }
 
-    /// What is served beside an agent, if there is such.
+    /// The companion action of this kind that belongs to this agent, at a path below the agent's
+    /// and with the same provider and policy; `None` if the agent has none, such as an agent
+    /// whose sessions are kept by its clients.
     fn companion(&self, registry: &Registry, kind: ActionKind, path: &str) -> Option<Self> {
         let action = registry.get(&format!("/{kind}/{}", self.action.name()))?;
         Some(Self {
@@ -144,7 +165,7 @@ impl fmt::Debug for Expose {
 /// Maximum number of paths that are logged at the start.
 const MAX_LISTED: usize = 20;
 
-/// What has the name of an agent, and where official clients look for it.
+/// The companion actions of an agent, and the paths that official clients expect.
 const COMPANIONS: [(ActionKind, &str); 2] =
     [(ActionKind::AgentSnapshot, "getSnapshot"), (ActionKind::AgentAbort, "abort")];
 
@@ -153,7 +174,7 @@ const COMPANIONS: [(ActionKind, &str); 2] =
 pub(crate) struct Exposed(HashMap<String, Expose>);
 
 impl Exposed {
-    /// What was named, or else all flows and agents of the application.
+    /// The actions that were exposed by name, or else all flows and agents.
     pub(crate) fn new(named: Vec<Expose>, registry: &Registry, is_durable: bool) -> Self {
         let all = || {
             let mut actions = registry.list();
@@ -167,7 +188,7 @@ impl Exposed {
             .flat_map(|agent| COMPANIONS.map(|(kind, path)| agent.companion(registry, kind, path)))
             .flatten()
             .collect();
-        // What was named itself comes last and stays.
+        // Actions exposed by name come last, so that they replace companions at the same path.
         let named = exposed.into_iter().map(|mut expose| {
             expose.is_durable |= is_durable;
             expose
@@ -187,7 +208,8 @@ impl Exposed {
         self.0.get(path)
     }
 
-    /// What is served, for people: the paths of flows and agents.
+    /// The paths of flows and agents, for the log line at the start. Companions of agents are
+    /// left out, and only [`MAX_LISTED`] paths are named.
     pub(crate) fn summary(&self, prefix: &str) -> String {
         let own = self.iter().filter(|expose| expose.agent.is_none());
         let mut paths: Vec<_> = own.map(|expose| expose.path_below(prefix)).collect();

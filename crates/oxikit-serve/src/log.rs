@@ -26,7 +26,7 @@ pub fn init_log() {
         return;
     }
     #[cfg(feature = "dev-tools")]
-    let dev_layer = crate::reflection::dev_log_layer();
+    let dev_layer = oxikit_reflection::dev_log_layer();
     #[cfg(not(feature = "dev-tools"))]
     let dev_layer = None::<tracing_subscriber::layer::Identity>;
     let chosen = EnvFilter::try_from_default_env().ok();

@@ -1,31 +1,39 @@
 //! The OpenAPI 3.1 document of the served actions, made from their schemas.
+//!
+//! It is generated from the same table that requests are routed by, so a path cannot be served
+//! and not be described. The server's own pages are left out.
 
-pub(crate) mod failures;
-pub(crate) mod schemas;
+mod agents_paths;
+mod failures;
+mod schemas;
+
+use std::collections::BTreeMap;
 
 use oxikit_core::{ActionKind, Schema};
+use oxikit_wire::a2a::v0_3;
 use serde_json::{Map, Value, json};
 
-use crate::agents_api;
+use crate::auth::Security;
 use crate::durable::POSITION;
 use crate::exposed::{Expose, Exposed};
-use crate::reply::{SPAN_ID, STREAM_ID, TRACE_ID};
+use oxikit_http::reply::{SPAN_ID, STREAM_ID, TRACE_ID};
 use schemas::Schemas;
 
 /// The name of the server's own security scheme. That of an action has its
 /// operation id behind it.
 const CALLER: &str = "caller";
 
-/// What the document is about.
+/// The parts of a server that its document describes.
 pub(crate) struct Api<'a> {
     pub(crate) exposed: &'a Exposed,
     /// Stands before every path, without slashes around it.
     pub(crate) prefix: &'a str,
-    /// How callers show who they are, if they have to.
-    pub(crate) security_scheme: Option<Value>,
+    /// The demands of the server's context provider; nothing if callers need no credentials or the
+    /// provider does not describe it.
+    pub(crate) security: Security,
     /// Whether the API of agents is served.
     pub(crate) has_agents_api: bool,
-    /// Whether streams can be kept.
+    /// Whether the server has a store for durable streams.
     pub(crate) has_streams: bool,
 }
 
@@ -35,6 +43,7 @@ impl Api<'_> {
         let mut schemas = Schemas::default();
         schemas.insert("Error", error_schema());
         let mut exposed: Vec<_> = self.exposed.iter().collect();
+        // Sorted, so that the document is the same for every start of the same application.
         exposed.sort_by(|a, b| a.path.cmp(&b.path));
 
         let (mut schemes, mut agent_schemes) = (Map::new(), Vec::new());
@@ -42,13 +51,15 @@ impl Api<'_> {
         let mut tags: Vec<&str> = Vec::new();
         for expose in exposed {
             let mut operation = self.operation(expose, &mut schemas);
-            if let Some(scheme) = expose.provider.as_ref().and_then(|own| own.security_scheme()) {
+            if let Some(own) = expose.provider.as_ref().map(|own| own.security())
+                && !own.requirements().is_empty()
+            {
                 let name = format!("{CALLER}.{}", operation["operationId"].as_str().unwrap_or("?"));
-                operation["security"] = json!([{ name.as_str(): [] }]);
+                let requirements = declare(&own, &name, &mut schemes);
                 if expose.action.kind() == ActionKind::Agent {
-                    agent_schemes.push(name.clone());
+                    agent_schemes.extend(requirements.iter().cloned());
                 }
-                schemes.insert(name, scheme);
+                operation["security"] = requirements.into();
             }
             paths.insert(self.path(&expose.path), json!({ "post": operation }));
             let kind = expose.action.kind().as_str();
@@ -58,10 +69,10 @@ impl Api<'_> {
         }
         if self.has_agents_api {
             let mut own = Map::new();
-            agents_api::add_paths(&mut own, &mut schemas);
+            agents_paths::add_paths(&mut own, &mut schemas);
             self.secure_agents(&mut own, &agent_schemes);
             paths.append(&mut own);
-            tags.push(agents_api::TAG);
+            tags.push(agents_paths::TAG);
         }
         let tags: Vec<_> = tags.iter().map(|tag| json!({ "name": tag })).collect();
         let mut document = json!({
@@ -78,9 +89,8 @@ impl Api<'_> {
             },
             "tags": tags,
         });
-        if let Some(scheme) = &self.security_scheme {
-            schemes.insert(CALLER.to_owned(), scheme.clone());
-            document["security"] = json!([{ CALLER: [] }]);
+        if !self.security.requirements().is_empty() {
+            document["security"] = declare(&self.security, CALLER, &mut schemes).into();
         }
         if !schemes.is_empty() {
             document["components"]["securitySchemes"] = schemes.into();
@@ -90,16 +100,16 @@ impl Api<'_> {
 
     /// The operations of the API of agents are those of all agents, and some agents have
     /// a scheme of their own: one of all these is needed.
-    fn secure_agents(&self, paths: &mut Map<String, Value>, own: &[String]) {
+    fn secure_agents(&self, paths: &mut Map<String, Value>, own: &[Value]) {
         if own.is_empty() {
             return;
         }
-        let all = match self.security_scheme {
-            Some(_) => json!({ CALLER: [] }),
-            None => json!({}),
+        let mut security = match self.security.requirements().is_empty() {
+            true => vec![json!({})],
+            false => declare(&self.security, CALLER, &mut Map::new()),
         };
-        let own = own.iter().map(|name| json!({ name.as_str(): [] }));
-        let security: Value = std::iter::once(all).chain(own).collect();
+        security.extend(own.iter().cloned());
+        let security = Value::from(security);
         let items = paths.iter_mut().filter(|(path, _)| path.contains("{agent}"));
         let members = items.filter_map(|(_, item)| item.as_object_mut()).flatten();
         for (_, operation) in members.filter(|(member, _)| *member != "parameters") {
@@ -129,7 +139,7 @@ impl Api<'_> {
             members["init"] = json!({ "anyOf": [init, { "type": "null" }] });
         }
         let mut wrapper = json!({ "type": "object", "properties": members });
-        // What has an init can begin without an input.
+        // An action that has an init can begin without an input.
         let needs_data = descriptor.init_schema.is_none()
             && descriptor.input_schema.as_ref().is_some_and(|schema| !takes_null(schema));
         if needs_data {
@@ -169,12 +179,12 @@ impl Api<'_> {
     }
 }
 
-/// Whether nothing will do for an input.
+/// Whether an action with this input schema can be called without an input.
 fn takes_null(schema: &Value) -> bool {
     Schema::from_json(schema.clone()).is_ok_and(|schema| schema.validate(&Value::Null).is_ok())
 }
 
-/// What names a run.
+/// The response headers that name a run.
 fn run_headers() -> Value {
     let header = |about: &str| json!({ "description": about, "schema": { "type": "string" } });
     json!({
@@ -183,10 +193,10 @@ fn run_headers() -> Value {
     })
 }
 
-/// What a stream that is kept is read again by.
+/// Adds the headers and the response by which a durable stream is read again.
 fn describe_durable(operation: &mut Value) {
     let id = "The stream, to be read again.";
-    let position = "How many blocks of the stream are known already; what is no number is 0.";
+    let position = "Number of blocks of the stream that the client has received; 0 if absent.";
     let schema = json!({ "type": "string" });
     for (name, about) in [(STREAM_ID, id), (POSITION, position)] {
         let header = json!({ "description": about, "schema": schema });
@@ -199,11 +209,12 @@ fn describe_durable(operation: &mut Value) {
             parameters.push(parameter);
         }
     }
-    let gone = "There is no such stream, or all of it is known.";
+    let gone = "There is no such stream, or the client has received all of it.";
     operation["responses"]["204"] = json!({ "description": gone });
 }
 
-/// What stands in the blocks of a stream.
+/// The schema of the blocks of a stream. OpenAPI has no notation for a sequence of events, so
+/// it describes one block.
 fn stream_schema(chunk: &Value, output: &Value) -> Value {
     let block = |member: &str, schema: &Value| json!({ "type": "object", "properties": { member: schema }, "required": [member] });
     json!({
@@ -218,6 +229,26 @@ fn stream_schema(chunk: &Value, output: &Value) -> Value {
         }},
     })
 }
+
+/// Adds security schemes to the document; answers their requirements. The name of the only scheme
+/// is `prefix`, several have their own names behind it.
+fn declare(security: &Security, prefix: &str, schemes: &mut Map<String, Value>) -> Vec<Value> {
+    let is_only = security.schemes().len() == 1;
+    let name = |own: &String| match is_only {
+        true => prefix.to_owned(),
+        false => format!("{prefix}.{own}"),
+    };
+    for (own, scheme) in security.schemes() {
+        schemes.insert(name(own), json!(v0_3::Out::new(scheme)));
+    }
+    let requirement = |requirement: &BTreeMap<String, Vec<String>>| {
+        let members = requirement.iter().map(|(own, scopes)| (name(own), json!(scopes)));
+        Value::Object(members.collect())
+    };
+    security.requirements().iter().map(requirement).collect()
+}
+
+/// The schema `Error`: the body of every response that is not a success.
 fn error_schema() -> Value {
     let names: Vec<_> =
         oxikit_core::StatusCode::ALL.iter().skip(1).map(|code| code.name()).collect();

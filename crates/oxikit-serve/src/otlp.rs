@@ -1,4 +1,6 @@
-//! Spans to an OpenTelemetry collector, if the environment names one.
+//! Exports spans to an OpenTelemetry collector, if the environment names one. The exporter
+//! itself is in `oxikit-telemetry`; this module only ties it to the start and the end of a
+//! server.
 
 use std::io;
 use std::sync::Arc;
@@ -8,14 +10,20 @@ use std::time::Duration;
 use oxikit_core::Registry;
 use oxikit_telemetry::{OtlpConfig, OtlpExporter};
 
-/// The last spans of a process may take this long.
+/// Timeout for sending the last spans when the process ends. The rest is dropped.
 const LAST_SPANS: Duration = Duration::from_secs(3);
 
-/// Whether an application has its exporter, however often it is served.
+/// Whether an application has its exporter. An application that is served twice must not send
+/// every span twice.
 #[derive(Default)]
 struct Exports(AtomicBool);
 
-/// Sends all spans as OpenTelemetry's standard variables say.
+/// Adds the exporter that OpenTelemetry's standard variables describe; does nothing if they
+/// name no collector.
+///
+/// # Errors
+///
+/// If a variable has a value that cannot be understood, such as an unknown protocol.
 pub(crate) fn export(registry: &Registry) -> io::Result<()> {
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
     let Some(config) = OtlpConfig::from_env().map_err(invalid)? else { return Ok(()) };
@@ -26,7 +34,7 @@ pub(crate) fn export(registry: &Registry) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends what is left, before the process ends.
+/// Sends the spans that are still buffered, before the process ends.
 pub(crate) async fn flush(registry: &Registry) {
     if let Some(exporter) = registry.exporter() {
         _ = tokio::time::timeout(LAST_SPANS, exporter.flush()).await;

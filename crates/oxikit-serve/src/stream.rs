@@ -1,4 +1,8 @@
-//! A run as the body of a streaming answer.
+//! A run as the body of a streaming response of the action protocol.
+//!
+//! The body pulls: it polls the run when the connection can take more bytes, so a slow reader
+//! slows a run that is not recorded. Blocks that are ready at the same time are sent in one
+//! frame.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,33 +12,32 @@ use futures_core::Stream;
 use http_body::Frame;
 use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamEvent};
 use oxikit_core::{Event, OutgoingStatus, Payload, Run, Status, StatusCode};
+use oxikit_wire::action_http;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::action_http::Slot;
-use crate::durable::shutting_down;
+use crate::app::Slot;
 use crate::origin::Origin;
-use crate::panic_guard::caught;
-
-/// What is ready goes out as one piece, up to about this size.
-pub(crate) const PIECE: usize = 32 * 1024;
+use oxikit_http::caught;
+use oxikit_http::reply::shutting_down;
+use oxikit_http::sse::{PIECE_BYTES, escape_from};
 
 /// Writes a run block by block: `data: {"message": …}` for each chunk, then one
 /// `data: {"result": …}` or `error: {"error": …}`. There is always a last block:
-/// the official client spins for ever on a stream that ends without one.
+/// the official client loops forever on a stream that ends without one.
 pub(crate) struct StreamBody {
     source: Source,
     origin: Origin,
-    /// Fires when open streams have to end because the server does.
+    /// Cancelled when open streams have to end because the server shuts down.
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Dropped with the last block.
     slot: Option<Slot>,
 }
 
-/// Where the blocks come from.
+/// The source of the blocks.
 pub(crate) enum Source {
-    /// A run that lives as long as its reader.
+    /// A run that ends with its reader.
     Run(Box<Run>),
-    /// A stream that is kept.
+    /// A stored stream.
     Stored(Pin<Box<dyn Stream<Item = Result<StreamEvent, StoreError>> + Send>>),
     /// Refused before it ran, and reported.
     Refused(OutgoingStatus),
@@ -44,8 +47,11 @@ pub(crate) enum Source {
 
 /// One block of the protocol.
 pub(crate) enum Block {
+    /// A chunk of the run.
     Message(Payload),
+    /// The output. It is the last block.
     Result(Payload),
+    /// The failure, without what only the log may contain. It is the last block.
     Error(OutgoingStatus),
 }
 
@@ -59,15 +65,18 @@ impl StreamBody {
         Self { source, origin, cut: Box::pin(cut.clone().cancelled_owned()), slot }
     }
 
+    /// The next bytes of the body: all blocks that are ready, up to [`PIECE_BYTES`].
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         if matches!(self.source, Source::Over) {
             return Poll::Ready(None);
         }
         let mut piece = Vec::with_capacity(256);
-        while piece.len() < PIECE {
+        while piece.len() < PIECE_BYTES {
             let block = match self.source.poll_block(cx, &self.origin) {
                 Poll::Ready(block) => block,
                 Poll::Pending if !piece.is_empty() => break,
+                // Nothing is ready, so the shutdown may end the stream here. A run that always
+                // has a block ready ends by itself or by its own token.
                 Poll::Pending => {
                     ready!(self.cut.as_mut().poll(cx));
                     Block::Error(self.origin.report(&shutting_down()))
@@ -78,9 +87,9 @@ impl StreamBody {
                     if let Some(slot) = &mut self.slot {
                         slot.watch.chunk();
                     }
-                    write_block(&mut piece, "message", chunk)
+                    write_block(&mut piece, action_http::MESSAGE_BLOCK, chunk)
                 }
-                Block::Result(output) => write_block(&mut piece, "result", output),
+                Block::Result(output) => write_block(&mut piece, action_http::RESULT_BLOCK, output),
                 Block::Error(status) => {
                     write_error(&mut piece, status);
                     Ok(())
@@ -163,54 +172,25 @@ impl http_body::Body for StreamBody {
     }
 }
 
-/// `data: {"<member>": …}`, as one block; nothing if the payload cannot be written.
-fn write_block(out: &mut Vec<u8>, member: &str, payload: &Payload) -> Result<(), Status> {
+/// One block that begins with `opening`; nothing if the payload cannot be written.
+fn write_block(out: &mut Vec<u8>, opening: &str, payload: &Payload) -> Result<(), Status> {
     let start = out.len();
-    out.extend_from_slice(b"data: {\"");
-    out.extend_from_slice(member.as_bytes());
-    out.extend_from_slice(b"\":");
+    out.extend_from_slice(opening.as_bytes());
     let begin = out.len();
     if let Err(status) = caught(|| Ok(payload.write_json(out)?)) {
         out.truncate(start);
         return Err(status);
     }
     escape_from(out, begin);
-    out.extend_from_slice(b"}\n\n");
+    out.extend_from_slice(action_http::BLOCK_END.as_bytes());
     Ok(())
 }
 
 /// `error: {"error": …}`, as one block.
 fn write_error(out: &mut Vec<u8>, status: &OutgoingStatus) {
-    let body = serde_json::json!({ "error": status });
-    out.extend_from_slice(b"error: ");
+    out.extend_from_slice(action_http::ERROR_BLOCK.as_bytes());
     let begin = out.len();
-    out.extend_from_slice(body.to_string().as_bytes());
+    serde_json::to_writer(&mut *out, status).expect("texts and JSON values can be written");
     escape_from(out, begin);
-    out.extend_from_slice(b"\n\n");
-}
-
-/// Writes everything beyond ASCII as `\uXXXX`: the official JavaScript client
-/// garbles a character whose bytes arrive in two reads, and nobody can say where
-/// the network cuts. JSON from outside may also hold line breaks between tokens,
-/// and two of them would end the block.
-pub(crate) fn escape_from(out: &mut Vec<u8>, begin: usize) {
-    // Without a way out inside of the loop, the compiler looks at many bytes at once.
-    let is_special = |byte: &u8| (*byte > 0x7f) | (*byte == b'\n') | (*byte == b'\r');
-    if !out[begin..].iter().fold(false, |found, byte| found | is_special(byte)) {
-        return;
-    }
-    let text = String::from_utf8_lossy(&out.split_off(begin)).into_owned();
-    for character in text.chars() {
-        match character {
-            // Outside of strings only: inside, JSON does not allow them.
-            '\n' | '\r' => {}
-            character if character.is_ascii() => out.push(character as u8),
-            character => {
-                let mut units = [0; 2];
-                for unit in character.encode_utf16(&mut units) {
-                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-                }
-            }
-        }
-    }
+    out.extend_from_slice(action_http::BLOCK_END.as_bytes());
 }

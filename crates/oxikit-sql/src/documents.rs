@@ -1,4 +1,8 @@
-//! Custom state as documents: whole, or as the change of another one.
+//! Custom states as documents: the whole text, or a JSON Patch to another document.
+//!
+//! A document never changes once it is written, so any number of snapshots can refer to it.
+//! Each patch refers to its base; reading a state starts at a whole text and applies the
+//! patches after it. [`MAX_DEPTH`] limits how many there can be.
 
 use std::sync::Arc;
 
@@ -6,30 +10,40 @@ use oxikit_core::json_patch;
 use oxikit_wire::JsonPatch;
 use serde_json::Value;
 
-use crate::known::{Custom, Fault};
-
-/// After so many changes a whole text is written again, so that reading one is
-/// never long.
+/// Maximum number of patches between a document and its whole text. Then a whole text is
+/// written again, so that the cost of reading stays bounded.
 const MAX_DEPTH: i64 = 32;
-/// A smaller state is always written whole.
+/// Size in bytes below which a state is always written as a whole text.
 const SMALL: usize = 1024;
-/// A change is stored as one if the whole is at least so many times larger.
+/// A patch is stored only if the whole text is at least this many times larger.
 const MUCH_SMALLER: usize = 8;
 
-/// What a write stores of a custom state.
+/// The document of a custom state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Custom {
+    /// The number of the document: a whole text, or the newest of its patches.
+    pub(crate) document: i64,
+    /// Number of patches that are applied to a whole text.
+    pub(crate) depth: i64,
+    /// Bytes of the state as one text.
+    pub(crate) bytes: i64,
+}
+
+/// The part of a custom state that a write stores.
 #[derive(Debug, PartialEq)]
 pub(crate) enum NewCustom {
-    /// The document that is there already.
+    /// Nothing: the document exists already.
     Same(Custom),
     /// The whole text.
     Whole(String),
-    /// What to change in the document `base`, as JSON Patch; the state would have
-    /// `bytes` as a whole.
+    /// A JSON Patch to the document `base`. `bytes` is the size of the state as a whole
+    /// text.
     Patch { base: Custom, patch: String, bytes: i64 },
 }
 
 impl NewCustom {
-    /// Compares with the state of the snapshot before.
+    /// Compares with the state of the snapshot before. Nothing is stored if they are equal, a
+    /// patch if it is much smaller than the whole text, and otherwise the whole text.
     pub(crate) fn new(
         state: &Arc<Value>,
         base: Option<(Custom, &Arc<Value>)>,
@@ -41,7 +55,7 @@ impl NewCustom {
             return Ok(Self::Same(base));
         }
         let whole = serde_json::to_string(state)?;
-        // A patch does not tell the order of names.
+        // A JSON Patch cannot express the order of members, which must be kept.
         if !keeps_order(before, state) {
             return Ok(Self::Whole(whole));
         }
@@ -49,6 +63,7 @@ impl NewCustom {
         if changes.is_empty() {
             return Ok(Self::Same(base));
         }
+        // A patch saves space and makes reading slower, so it has to be much smaller.
         if whole.len() >= SMALL && base.depth < MAX_DEPTH {
             let patch = serde_json::to_string(&changes)?;
             if patch.len() * MUCH_SMALLER <= whole.len() {
@@ -68,8 +83,11 @@ impl NewCustom {
     }
 }
 
-/// Whether the names of every object that is in both stand in the same order, none
-/// was taken out, and new ones follow the others.
+/// The reason why a stored text is invalid, for the log.
+pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// Whether a JSON Patch from one to the other keeps the order of members: in every object that
+/// both have, the old names come first, in the same order, and none was removed.
 fn keeps_order(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
@@ -87,7 +105,8 @@ fn keeps_order(before: &Value, after: &Value) -> bool {
     }
 }
 
-/// Makes the state of a whole text and the changes after it.
+/// Computes a state from a whole text and the patches after it, the oldest first. Fails if there
+/// is no text, or if a patch does not apply: then a row is lost or damaged.
 pub(crate) fn read(texts: &[String]) -> Result<Arc<Value>, Fault> {
     let (whole, changes) = texts.split_first().ok_or("the custom state is missing")?;
     let mut state: Value = serde_json::from_str(whole)?;

@@ -1,8 +1,13 @@
-//! A stored snapshot and where its parts lie.
+//! A stored snapshot together with the rows of its parts: the base of the next write.
+//!
+//! A snapshot is stored in parts, so that a write stores only those that are new: the columns of
+//! its row ([`Head`]), the messages in a segment, and the custom state and the artifacts in
+//! documents. [`Content`] says where the parts are; [`Row::decode`] puts them together. Both
+//! databases share these types; each has its own queries for them.
 
 use std::sync::Arc;
 
-use oxikit_core::ports::{Owner, StoreError, StoredSnapshot, StreamScope};
+use oxikit_core::ports::{Owner, StoreError, StoredSnapshot};
 use oxikit_wire::{
     AgentFinishReason, Artifact, Message, SessionSnapshot, SessionState, SnapshotStatus,
 };
@@ -10,19 +15,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::documents;
+use crate::documents::{self, Custom, Fault};
 
-/// A snapshot as it is stored: what the next one is compared with, so that only the
-/// difference is written.
+/// A stored snapshot, with which the next one is compared so that only the difference is
+/// written.
 #[derive(Debug)]
 pub(crate) struct Known {
+    /// The row that it is stored in.
     pub(crate) place: Place,
+    /// The snapshot as callers of the store receive it.
     pub(crate) stored: StoredSnapshot,
+    /// The rows that its parts are stored in.
     pub(crate) content: Content,
 }
 
-/// Which row a snapshot is. Numbers are never used again, so that a row of the same
-/// name in a session that was deleted meanwhile is another one.
+/// Identifies the row of a snapshot. Numbers are never reused, so a new row with the id of a
+/// deleted one has another place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     /// Number of the session.
@@ -32,13 +40,16 @@ pub(crate) struct Place {
     pub(crate) number: i64,
 }
 
-/// Where the parts of a stored snapshot lie.
+/// The segment and the documents of a stored snapshot.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Content {
+    /// Whether the snapshot has a state at all.
     pub(crate) has_state: bool,
     /// `None` if the state has no list of messages.
     pub(crate) messages: Option<Messages>,
+    /// `None` if the state has no custom part.
     pub(crate) custom: Option<Custom>,
+    /// `None` if the state has no list of artifacts; one document for each.
     pub(crate) artifacts: Option<Vec<Document>>,
     /// Bytes of the row itself.
     pub(crate) head_bytes: i64,
@@ -47,25 +58,20 @@ pub(crate) struct Content {
 /// The first messages of a segment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Messages {
+    /// The segment that has the last message. It is not used if `length` is 0.
     pub(crate) segment: i64,
+    /// Number of messages. The segment may have more, of later snapshots.
     pub(crate) length: i64,
-    pub(crate) bytes: i64,
-}
-
-/// The document of a custom state.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Custom {
-    pub(crate) document: i64,
-    /// So many changes have to be made to a whole text.
-    pub(crate) depth: i64,
-    /// Bytes of the state as one text.
+    /// Bytes of the JSON of these messages.
     pub(crate) bytes: i64,
 }
 
 /// The document of an artifact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Document {
+    /// The number of its row. Several snapshots may refer to it.
     pub(crate) number: i64,
+    /// Bytes of its JSON.
     pub(crate) bytes: i64,
 }
 
@@ -77,7 +83,7 @@ pub(crate) fn list_text(documents: &[Document]) -> String {
     texts.collect::<Vec<_>>().join(",")
 }
 
-/// Reads such a text; `None` if it is none.
+/// Parses such a text; `None` if it is invalid.
 #[cfg(feature = "sqlite")]
 pub(crate) fn list_of(text: &str) -> Option<Vec<Document>> {
     let document = |text: &str| {
@@ -90,11 +96,12 @@ pub(crate) fn list_of(text: &str) -> Option<Vec<Document>> {
 /// The columns of a snapshot's row besides its content.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Head {
+    /// The id of the snapshot that the turn continued from. It need not be stored.
     pub(crate) parent: Option<String>,
     pub(crate) created_at: String,
     pub(crate) updated_at: Option<String>,
     pub(crate) heartbeat_at: Option<String>,
-    /// These two by their names on the wire.
+    /// This and the next one as named on the wire.
     pub(crate) status: Option<String>,
     pub(crate) finish_reason: Option<String>,
     /// As JSON.
@@ -102,6 +109,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
+    /// The columns of a snapshot that is about to be written.
     pub(crate) fn of(snapshot: &SessionSnapshot) -> Result<Self, serde_json::Error> {
         Ok(Self {
             parent: snapshot.parent_id.clone(),
@@ -114,6 +122,7 @@ impl Head {
         })
     }
 
+    /// Approximate size of the row, which counts against the limits of snapshots and sessions.
     pub(crate) fn bytes(&self) -> usize {
         let texts = [&self.parent, &self.updated_at, &self.heartbeat_at, &self.error];
         let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
@@ -122,32 +131,36 @@ impl Head {
     }
 }
 
-/// A row as it was read, with the texts that it leads to.
+/// A row as it was read, with the texts of its segment and documents.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     pub(crate) snapshot: String,
     pub(crate) session: String,
     pub(crate) agent: String,
+    /// Grows with every write of the row, so that readers notice a change.
     pub(crate) revision: i64,
     pub(crate) head: Head,
     pub(crate) content: Content,
     /// JSON of each message.
     pub(crate) messages: Vec<String>,
-    /// The whole text of the custom state, then the changes.
+    /// The whole text of the custom state, then its patches.
     pub(crate) custom: Vec<String>,
     /// JSON of each artifact.
     pub(crate) artifacts: Vec<String>,
 }
 
 impl Row {
-    /// Reads the texts. What cannot be read is [`StoreError::Damaged`].
+    /// Parses the texts. An invalid one is [`StoreError::Damaged`].
     pub(crate) fn decode(self, place: Place) -> Result<Known, StoreError> {
         let id = self.snapshot.clone();
         self.try_decode(place).map_err(|error| StoreError::Damaged(id, error))
     }
 
+    /// The same with the reason as the error.
     fn try_decode(self, place: Place) -> Result<Known, Fault> {
         let Self { snapshot, session, agent, revision, head, content, .. } = self;
+        // The row says how many texts belong to it. Fewer were found if rows are lost, or if
+        // another writer has changed them between two queries.
         if content.messages.map_or(0, |messages| messages.length) != self.messages.len() as i64 {
             return Err("messages are missing".into());
         }
@@ -186,14 +199,13 @@ impl Row {
     }
 }
 
-/// What is wrong with a stored text; for the log.
-pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
-
+/// Parses each text.
 fn list<T: DeserializeOwned>(texts: &[String]) -> Result<Vec<Arc<T>>, Fault> {
     texts.iter().map(|text| Ok(Arc::new(serde_json::from_str(text)?))).collect()
 }
 
-/// The name of a variant on the wire.
+/// The name of a variant on the wire, such as `interrupted`; `None` if the type is not written as
+/// a text.
 pub(crate) fn name_of<T: Serialize>(variant: &T) -> Option<String> {
     match serde_json::to_value(variant) {
         Ok(Value::String(name)) => Some(name),
@@ -201,7 +213,8 @@ pub(crate) fn name_of<T: Serialize>(variant: &T) -> Option<String> {
     }
 }
 
-/// The variant of this name.
+/// The variant with this name on the wire. An unknown name is an error: the row was written by a
+/// newer version, or is damaged.
 pub(crate) fn named<T: DeserializeOwned>(name: &str) -> Result<T, Fault> {
     Ok(serde_json::from_value(Value::String(name.to_owned()))?)
 }
@@ -211,12 +224,12 @@ pub(crate) fn owner_text(owner: &Owner) -> String {
     serde_json::to_string(owner).expect("an owner is two texts, which are always JSON")
 }
 
-/// A scope as text, as stores compare it.
-pub(crate) fn scope_text(scope: &StreamScope) -> String {
+/// A scope as one text, for a column: equal texts are equal scopes.
+pub(crate) fn scope_text(scope: &impl Serialize) -> String {
     serde_json::to_string(scope).expect("a scope is three texts, which are always JSON")
 }
 
-/// The owner of a text.
+/// The owner that [`owner_text`] was given.
 pub(crate) fn owner_of(text: &str) -> Result<Owner, StoreError> {
     serde_json::from_str(text)
         .map_err(|error| StoreError::Damaged("an owner".into(), Box::new(error)))

@@ -1,37 +1,43 @@
 //! The listed columns of a session, kept up to date with every write.
 //!
-//! Nearly every write is a turn at the end of the newest branch, and changes the
-//! summary by a look at the new row. The others ask for [`Summary::recount`].
+//! Nearly every write is a turn at the end of the newest branch, and its row alone is enough
+//! to update the summary. All other writes need [`Summary::recount`], which reads all rows.
 
 use std::collections::HashSet;
 
 use oxikit_core::ports::{SessionSummary, SnapshotNode, StoreError};
 use oxikit_wire::{AgentFinishReason, SnapshotStatus};
 
+use crate::documents::Fault;
 use crate::draft::Draft;
-use crate::known::{Fault, name_of, named};
+use crate::known::{name_of, named};
 
-/// What a session's row says about its snapshots.
+/// The columns of a session's row that are computed from its snapshots.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Summary {
+    /// The agent that the session belongs to.
     pub(crate) agent: String,
-    /// Of the snapshot that was written first, also when that is gone.
+    /// Creation time of the snapshot that was written first, even if it was removed since.
     pub(crate) created_at: String,
+    /// Number of stored snapshots.
     pub(crate) snapshots: i64,
+    /// The snapshot that the next turn continues from: the newest leaf.
     pub(crate) latest: Facts,
     /// The newest completed snapshot.
     pub(crate) completed: Option<Facts>,
-    /// Snapshots whose parent was not there when they were written. While there is
-    /// none, a new snapshot is nobody's parent, and the latest one is a leaf.
+    /// Number of snapshots whose parent did not exist when they were written. While it is 0,
+    /// a new snapshot cannot be the parent of a stored one, and the latest one is a leaf.
     pub(crate) orphans: i64,
     /// As JSON.
     pub(crate) metadata: Option<String>,
 }
 
-/// What a list needs to know of a snapshot.
+/// The columns of a snapshot that a list needs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Facts {
+    /// The number of its row, which grows with the order of first writing.
     pub(crate) number: i64,
+    /// The id of the snapshot.
     pub(crate) id: String,
     pub(crate) parent: Option<String>,
     pub(crate) created_at: String,
@@ -39,11 +45,14 @@ pub(crate) struct Facts {
     pub(crate) heartbeat_at: Option<String>,
     pub(crate) status: Option<String>,
     pub(crate) finish_reason: Option<String>,
+    /// Number of messages.
     pub(crate) messages: i64,
+    /// Whether the list of artifacts has an entry.
     pub(crate) has_artifacts: bool,
 }
 
 impl Facts {
+    /// The facts of a snapshot that is about to be written.
     pub(crate) fn of(number: i64, id: &str, draft: &Draft) -> Self {
         let head = draft.head.clone();
         Self {
@@ -65,19 +74,22 @@ impl Facts {
         self.parent.as_deref().filter(|parent| *parent != self.id)
     }
 
+    /// The order of lists: by creation time, compared as text, then by first writing.
     fn order(&self) -> (&str, i64) {
         (&self.created_at, self.number)
     }
 
+    /// Whether the turn has ended normally.
     fn is_completed(&self) -> bool {
         self.is(SnapshotStatus::Completed)
     }
 
+    /// Whether it has this status.
     fn is(&self, status: SnapshotStatus) -> bool {
         self.status.as_deref() == Some(status.as_str())
     }
 
-    /// Without its content, for the tree of a session.
+    /// The snapshot without its content, for the tree of a session.
     pub(crate) fn node(self) -> Result<SnapshotNode, StoreError> {
         let (status, finish_reason) = self.names()?;
         Ok(SnapshotNode {
@@ -90,6 +102,7 @@ impl Facts {
         })
     }
 
+    /// The status and the finish reason as the variants that their columns name.
     fn names(&self) -> Result<(Option<SnapshotStatus>, Option<AgentFinishReason>), StoreError> {
         let damaged = |fault: Fault| StoreError::Damaged(self.id.clone(), fault);
         let status = self.status.as_deref().map(named).transpose().map_err(damaged)?;
@@ -104,42 +117,49 @@ impl Summary {
         Self { agent: agent.to_owned(), ..Self::default() }
     }
 
-    /// Notes a row that was written in place of `former`. Answers `false` if all
-    /// rows must be looked at again, by [`recount`](Self::recount).
+    /// Updates the summary with a row that replaced `previous`. Returns `false` if that is
+    /// not enough, and [`recount`](Self::recount) is needed.
     #[must_use]
-    pub(crate) fn note(&mut self, former: Option<&Facts>, row: &Facts, has_parent: bool) -> bool {
-        let is_counted = match former {
-            Some(former) => self.note_again(former, row),
+    pub(crate) fn note(&mut self, previous: Option<&Facts>, row: &Facts, has_parent: bool) -> bool {
+        let is_counted = match previous {
+            Some(previous) => self.note_again(previous, row),
             None => self.note_new(row, has_parent),
         };
         is_counted && self.note_completed(row)
     }
 
+    /// Counts a new row. A row as new as the latest becomes the latest, unless it may be the
+    /// parent of a stored one: then it is not a leaf.
     fn note_new(&mut self, row: &Facts, has_parent: bool) -> bool {
         if self.snapshots == 0 {
             self.created_at.clone_from(&row.created_at);
         }
         self.snapshots += 1;
+        // A snapshot can be written before its parent. While such orphans exist, this row may be
+        // the missing parent of one of them, which only a recount finds out.
         let may_be_a_parent = self.orphans > 0;
         if row.real_parent().is_some() && !has_parent {
             self.orphans += 1;
         }
         if self.snapshots == 1 || row.created_at >= self.latest.created_at {
-            // A leaf as late as the latest, and stored after it.
+            // As new as the latest one, and stored after it.
             self.latest = row.clone();
             return !may_be_a_parent;
         }
-        // An older one besides: unless it hides the latest, that stays.
+        // An older row: the latest one stays, unless the new row is a child of it.
         !may_be_a_parent && row.real_parent() != Some(&self.latest.id)
     }
 
-    fn note_again(&mut self, former: &Facts, row: &Facts) -> bool {
+    /// Counts a row that was written again. Its place in the tree must be the same.
+    fn note_again(&mut self, previous: &Facts, row: &Facts) -> bool {
         if self.latest.number == row.number {
             self.latest = row.clone();
         }
-        former.parent == row.parent && former.created_at == row.created_at
+        previous.parent == row.parent && previous.created_at == row.created_at
     }
 
+    /// Counts a row as the newest completed one. If the newest completed row is no longer
+    /// completed, only a recount finds the one before it.
     fn note_completed(&mut self, row: &Facts) -> bool {
         let newest = self.completed.as_ref();
         if row.is_completed() {
@@ -151,11 +171,11 @@ impl Summary {
         newest.is_none_or(|newest| newest.number != row.number)
     }
 
-    /// Looks at all rows of the session, which has at least one.
+    /// Computes the summary from all rows of the session, which has at least one.
     pub(crate) fn recount(&mut self, rows: &[Facts]) {
         let leaves = leaves(rows);
         let is_cycle = leaves.is_empty();
-        // A cycle has no leaf: then any may be the latest.
+        // A cycle has no leaf: the last row counts as the latest.
         let newest = leaves.into_iter().max_by_key(|row| row.order()).or(rows.last());
         self.latest = newest.cloned().unwrap_or_default();
         let completed = rows.iter().filter(|row| row.is_completed());
@@ -167,13 +187,14 @@ impl Summary {
         self.orphans = orphans + i64::from(is_cycle);
     }
 
-    /// Whether the latest snapshot is pending or was interrupted.
+    /// Whether the latest snapshot is pending or was interrupted: a filter of lists.
     pub(crate) fn is_active(&self) -> bool {
         let interrupted = name_of(&AgentFinishReason::Interrupted);
         self.latest.is(SnapshotStatus::Pending) || self.latest.finish_reason == interrupted
     }
 
-    /// What a list shows.
+    /// The summary as lists return it. The number of messages is that of the newest completed
+    /// snapshot, so that it does not change while a turn runs.
     pub(crate) fn shown(self, session: String) -> Result<SessionSummary, StoreError> {
         let (status, finish_reason) = self.latest.names()?;
         let damaged = |error| StoreError::Damaged(session.clone(), Box::new(error));
@@ -198,14 +219,15 @@ impl Summary {
     }
 }
 
-/// The rows that are no other's parent.
+/// The rows that are not the parent of another row: the end of each branch.
 fn leaves(rows: &[Facts]) -> Vec<&Facts> {
     let parents: HashSet<_> = rows.iter().filter_map(Facts::real_parent).collect();
     rows.iter().filter(|row| !parents.contains(row.id.as_str())).collect()
 }
 
-/// Which rows go when only the newest `keep` are to stay: never the last of a
-/// branch, never a pending one. Rows are in the order of their first writing.
+/// The rows to remove so that the newest `keep` are left. The last one of a branch and pending
+/// ones are never removed: they can still be continued. `rows` are in the order of their first
+/// writing.
 pub(crate) fn removable(rows: &[Facts], keep: usize) -> Vec<i64> {
     let old = &rows[..rows.len().saturating_sub(keep)];
     let leaves: HashSet<_> = leaves(rows).into_iter().map(|row| row.number).collect();
@@ -219,8 +241,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever is written in whatever order: what is noted row by row is what
-        /// is counted at the end.
+        /// Updating the summary row by row gives the same result as a recount at the end,
+        /// for writes in any order.
         #[test]
         fn noting_is_counting(writes in prop::collection::vec((0..6_usize, 0..7_usize, 0..4_u32, any::<bool>()), 1..24)) {
             let mut rows: Vec<Facts> = Vec::new();
@@ -237,14 +259,14 @@ mod tests {
                     ..Facts::default()
                 };
                 let has_parent = rows.iter().any(|other| Some(other.id.as_str()) == row.real_parent());
-                let former = place.map(|place| rows[place].clone());
+                let previous = place.map(|place| rows[place].clone());
                 match place {
                     Some(place) => rows[place] = row.clone(),
                     None => rows.push(row.clone()),
                 }
                 let mut counted = noted.clone();
                 counted.recount(&rows);
-                if noted.note(former.as_ref(), &row, has_parent) {
+                if noted.note(previous.as_ref(), &row, has_parent) {
                     counted.orphans = noted.orphans;
                     counted.created_at.clone_from(&noted.created_at);
                     prop_assert_eq!(&noted, &counted);

@@ -1,12 +1,15 @@
-//! To Genkit's developer tools, in their own format.
+//! The exporter to Genkit's developer tools, in their own format.
+//!
+//! Events go through a bounded queue (`queue`) to a thread (`sender`), which turns them into
+//! requests (`batch`, `logs`) and sends those over one connection (`connection`, `answers`).
 
 mod answers;
 mod batch;
 mod connection;
-mod courier;
 mod log_layer;
 mod logs;
 mod queue;
+mod sender;
 mod server;
 
 use std::fmt;
@@ -22,10 +25,9 @@ use self::server::Server;
 /// Sends spans and log lines to the telemetry server of Genkit's developer
 /// tools. Cheap to clone; all clones are one exporter.
 ///
-/// Handing over a span never waits: what there is no room for, because the
-/// server is slow or away, is dropped, the oldest first, and
-/// [counted](Self::dropped). Nothing is said about it in the log, but for one
-/// line at `DEBUG` a minute.
+/// Exporting a span never waits. If the queue is full, because the
+/// server is slow or not reachable, the oldest events are dropped and
+/// [counted](Self::dropped). The log has one line about it per minute at most, at `DEBUG`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -41,7 +43,7 @@ use self::server::Server;
 /// let double = Action::builder(ActionKind::Flow, "double").handler(async |n: u32| Ok(2 * n));
 /// double.run(Call::new(4u32).in_registry(&registry)).await?;
 ///
-/// // The developer tools say where their server is, sooner or later.
+/// // The address of the server may become known later.
 /// exporter.set_server("http://localhost:4033")?;
 /// exporter.close().await;
 /// # Ok(()) }
@@ -49,7 +51,18 @@ use self::server::Server;
 #[derive(Clone)]
 pub struct GenkitExporter(Arc<Owner>);
 
-/// How a [`GenkitExporter`] is made, if not in the usual way.
+/// The settings of a new [`GenkitExporter`].
+///
+/// ```
+/// use oxikit_telemetry::GenkitExporter;
+///
+/// # fn main() -> oxikit_core::Result<()> {
+/// let exporter =
+///     GenkitExporter::builder().ended_spans_only().server("http://localhost:4033").build()?;
+/// assert_eq!(exporter.server().as_deref(), Some("http://localhost:4033"));
+/// assert!(GenkitExporter::builder().server("localhost").build().is_err());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct GenkitExporterBuilder {
@@ -58,20 +71,24 @@ pub struct GenkitExporterBuilder {
 }
 
 impl GenkitExporterBuilder {
-    /// Whether spans are shown while they run, or only when they have ended.
-    /// They are, unless this says otherwise.
-    pub fn realtime(mut self, realtime: bool) -> Self {
-        self.realtime = realtime;
+    /// Sends a span only when it has ended. By default spans are sent when they start, too, so
+    /// that the tools show what is running.
+    pub fn ended_spans_only(mut self) -> Self {
+        self.realtime = false;
         self
     }
 
-    /// Where to send, as in [`GenkitExporter::set_server`].
+    /// Sets the server, as [`GenkitExporter::set_server`] does.
     pub fn server(mut self, url: impl Into<String>) -> Self {
         self.server = Some(url.into());
         self
     }
 
-    /// The exporter; a bad URL is refused.
+    /// Makes the exporter.
+    ///
+    /// # Errors
+    ///
+    /// As [`GenkitExporter::set_server`], if a server is set.
     pub fn build(self) -> Result<GenkitExporter> {
         let exporter = GenkitExporter::with(self.realtime);
         if let Some(url) = &self.server {
@@ -82,12 +99,13 @@ impl GenkitExporterBuilder {
 }
 
 impl GenkitExporter {
-    /// An exporter that knows no server yet. The last few spans are kept for it.
+    /// An exporter without a server. The last 256 events are kept until
+    /// [`set_server`](Self::set_server) is called.
     pub fn new() -> Self {
         Self::with(true)
     }
 
-    /// Says more about an exporter before it is made.
+    /// Begins an exporter with other settings than the defaults.
     pub fn builder() -> GenkitExporterBuilder {
         GenkitExporterBuilder { realtime: true, server: None }
     }
@@ -99,12 +117,17 @@ impl GenkitExporter {
 
     /// Sends to this server from now on: `http://host:port`, with a path if the
     /// server has one. May be called at any time, also while an earlier
-    /// server is away. The first call starts the thread that sends.
+    /// server is not reachable. The first call starts the thread that sends.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the URL is not a plain `http` address, `INTERNAL` if the thread
+    /// cannot be started.
     pub fn set_server(&self, url: impl AsRef<str>) -> Result<()> {
         let server = Arc::new(Server::parse(url.as_ref())?);
         let shared = &self.0.shared;
         let is_first = shared.lock_server().replace(server).is_none();
-        if is_first && let Err(error) = courier::start(shared.clone()) {
+        if is_first && let Err(error) = sender::start(shared.clone()) {
             *shared.lock_server() = None;
             return Err(Status::internal("no thread for telemetry can be started").caused_by(error));
         }
@@ -112,25 +135,25 @@ impl GenkitExporter {
         Ok(())
     }
 
-    /// The URL of the server, if one is known.
+    /// The URL of the server, if it is set.
     pub fn server(&self) -> Option<String> {
         self.0.shared.server().map(|server| server.url().to_owned())
     }
 
-    /// How many ended spans and log lines were lost so far.
+    /// The number of ended spans and log lines that were lost so far. Starts of spans do not
+    /// count: the end of a span repeats all of it.
     pub fn dropped(&self) -> u64 {
         self.0.shared.queue.dropped()
     }
 
-    /// A layer for [`tracing_subscriber`] that sends log lines there too.
+    /// A layer for [`tracing_subscriber`] that sends log lines to the same server.
     pub fn log_layer(&self) -> LogLayer {
         LogLayer::new(self.clone())
     }
 
-    /// Sends what is left, then nothing more: later spans are dropped. A slow
-    /// server is waited for, so whoever is in a hurry sets a time limit. Without
-    /// it, the thread sends what is left when the last clone is dropped, if the
-    /// process lives that long.
+    /// Sends the queued events and then closes the exporter: later spans are dropped. It waits
+    /// for a slow server, so use a timeout if that matters. If it is not called, the thread
+    /// sends the rest when the last clone is dropped, provided that the process still runs.
     pub async fn close(&self) {
         self.flush().await;
         self.0.shared.queue.close();
@@ -168,13 +191,14 @@ impl SpanExporter for GenkitExporter {
         self.push(Event::End(span));
     }
 
-    /// Returns at once while no server is known or it is away. May be dropped.
+    /// Returns at once while no server is set or it is not reachable. The future may be dropped
+    /// at any time.
     async fn flush(&self) {
         self.0.shared.queue.flush().await;
     }
 }
 
-/// Held by the application; the thread ends after it.
+/// The part that only the application holds. Dropping it closes the queue, which ends the thread.
 struct Owner {
     shared: Arc<Shared>,
     realtime: bool,
@@ -186,7 +210,7 @@ impl Drop for Owner {
     }
 }
 
-/// What the application and the thread share.
+/// The data that the application and the thread share.
 struct Shared {
     queue: Queue,
     server: Mutex<Option<Arc<Server>>>,

@@ -1,4 +1,7 @@
-//! To OTLP collectors, for production.
+//! The exporter to OTLP collectors, for production.
+//!
+//! Only ended spans are sent, over HTTP with protobuf or JSON. gRPC, metrics and logs are not
+//! supported.
 
 mod config;
 mod convert;
@@ -17,9 +20,12 @@ use delivery::Delivery;
 
 /// Sends finished spans to a collector, in batches. Cheap to clone.
 ///
-/// Nothing waits for it: spans stand in a bounded queue until a task of its own
-/// has sent them, and a span that finds the queue full is dropped and counted.
-/// Secrets were covered before a span gets here.
+/// The application never waits for it: spans are in a bounded queue until a task
+/// has sent them, and a span that does not fit into the queue is dropped and counted.
+/// Secrets are covered before a span reaches an exporter.
+///
+/// The task runs on the tokio runtime in which spans end, and only while there are spans to send.
+/// Call [`flush`](SpanExporter::flush) before the process ends.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), oxikit_telemetry::OtlpConfigError> {
@@ -35,13 +41,17 @@ use delivery::Delivery;
 pub struct OtlpExporter(Arc<Delivery>);
 
 impl OtlpExporter {
-    /// Nothing is sent before the first span has ended.
+    /// Makes the exporter. Nothing is sent before the first span has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`OtlpConfigError::Client`] if the HTTP client cannot be made.
     pub fn new(config: OtlpConfig) -> Result<Self, OtlpConfigError> {
         Delivery::new(config).map(|delivery| Self(Arc::new(delivery)))
     }
 
-    /// How many spans were lost so far: the queue was full, the collector did not
-    /// take them in time, or refused them. What the sampler left out is not lost.
+    /// The number of spans that were lost so far: the queue was full, the collector did not
+    /// accept them in time, or refused them. Spans that the sampler left out do not count.
     pub fn dropped(&self) -> u64 {
         self.0.dropped()
     }
@@ -55,7 +65,7 @@ impl SpanExporter for OtlpExporter {
         self.0.accept(span);
     }
 
-    /// Sends what is queued now. Takes no longer than the time limit of a batch.
+    /// Sends the queued spans. Takes no longer than the timeout of a batch.
     async fn flush(&self) {
         self.0.flush().await;
     }

@@ -1,8 +1,9 @@
-//! Members that are not there.
+//! Members for which `null` means the same as absence.
 
 use serde::{Deserialize, Deserializer};
 
-/// Reads a member that has a default; `null` is the same as none.
+/// Reads a member that has a default and takes it for `null` too. For `deserialize_with`,
+/// together with `default`, which covers the absent member.
 pub(crate) fn null_is_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {

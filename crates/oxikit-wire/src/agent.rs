@@ -1,7 +1,8 @@
-//! What agents are asked and what they answer.
+//! Input, output and stream of agent actions, and of the actions that read and abort their
+//! snapshots.
 //!
-//! The official Python client refuses members that it does not know, at any
-//! depth: nothing may be added to what is sent here.
+//! The official Python client rejects members that it does not know, at any
+//! depth: no member may be added to the types that are sent.
 
 use std::sync::Arc;
 
@@ -14,17 +15,17 @@ use crate::{
     SessionState, SnapshotStatus,
 };
 
-/// What an invocation starts from. Nothing at all: a new session.
+/// The starting point of an invocation. Without any member a new session starts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInit {
-    /// The snapshot to go on from.
+    /// The snapshot to continue from. If it is not the latest of its session, the session forks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
-    /// The session whose latest snapshot to go on from.
+    /// The session to continue from its latest snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The state to go on from, kept by the client.
+    /// The state to continue from, for agents whose state is kept by the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
 }
@@ -32,13 +33,13 @@ pub struct AgentInit {
 /// One turn of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentInput {
-    /// What the user says.
+    /// The message of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<Message>>,
     /// Answers to the interrupts of the turn before, instead of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<AgentResume>,
-    /// Whether the work goes on without the caller.
+    /// Whether the turn continues in the background after the caller has got its response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detach: Option<bool>,
 }
@@ -54,23 +55,23 @@ pub struct AgentResume {
     pub restart: Option<Vec<Part>>,
 }
 
-/// What an invocation answers.
+/// The output of an invocation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentOutput {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The last good snapshot, if the server keeps the state.
+    /// The last snapshot that completed, if the server keeps the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
-    /// The last good state, if the client keeps it.
+    /// The last state that completed, if the client keeps the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<SessionState>,
-    /// The answer.
+    /// The last message of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<Message>>,
-    /// What the agent has made.
+    /// The artifacts that the agent has produced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Arc<Artifact>>>,
     /// Why the last turn ended.
@@ -81,26 +82,26 @@ pub struct AgentOutput {
     pub error: Option<RuntimeError>,
 }
 
-/// A piece of an invocation: exactly one member is set.
+/// A chunk of the stream of an invocation: exactly one member is set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStreamChunk {
-    /// A piece of what the model or a tool says.
+    /// A chunk of a message of the model or of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_chunk: Option<GenerateResponseChunk>,
     /// A change of the custom state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_patch: Option<JsonPatch>,
-    /// Something that the agent has made or made anew.
+    /// An artifact that is new or replaces the one of the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Arc<Artifact>>,
-    /// A turn is over.
+    /// The end of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_end: Option<TurnEnd>,
 }
 
 impl AgentStreamChunk {
-    /// All text of the piece; none if it is a piece of another kind.
+    /// All text of the chunk; empty if it is not a model chunk.
     pub fn to_text(&self) -> String {
         self.model_chunk.as_ref().map(GenerateResponseChunk::to_text).unwrap_or_default()
     }
@@ -130,21 +131,21 @@ pub struct GetSnapshotRequest {
     pub session_id: Option<String>,
 }
 
-/// Asks detached work to stop.
+/// Asks a detached turn to stop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentAbortRequest {
-    /// Its snapshot.
+    /// The pending snapshot of the turn.
     pub snapshot_id: String,
 }
 
-/// What there was to stop.
+/// The response to an [`AgentAbortRequest`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentAbortResponse {
     /// The snapshot.
     pub snapshot_id: String,
-    /// Its status before; absent if there is no such snapshot.
+    /// Its status before the request; absent if there is no such snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SnapshotStatus>,
 }
@@ -153,16 +154,16 @@ pub struct AgentAbortResponse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentMetadata {
-    /// Who keeps the state.
+    /// The side that keeps the state of sessions.
     pub state_management: StateManagement,
-    /// Whether detached work can be stopped.
+    /// Whether detached turns can be aborted.
     pub abortable: bool,
     /// JSON Schema of the custom state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_schema: Option<Value>,
 }
 
-/// Who keeps the state of an agent's sessions.
+/// The side that keeps the state of an agent's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StateManagement {

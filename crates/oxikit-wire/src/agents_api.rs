@@ -1,7 +1,8 @@
 //! The REST API for agents and their sessions.
 //!
-//! The members are those of Genkit's proposal for it; what oxikit adds is marked
-//! as an addition. Times are milliseconds since 1970.
+//! The members are those of Genkit's proposal for it; members that oxikit adds are marked
+//! as an addition. Times are milliseconds since 1970. Servers of oxikit write these types, its
+//! client and command line read them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,12 +31,12 @@ pub struct AgentList {
 pub struct AgentSummary {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the server keeps its sessions.
     pub has_store: bool,
-    /// What the store calls itself, such as `memory`.
+    /// Name of the kind of store, such as `memory`; absent without a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_type: Option<String>,
     /// Metadata of the action.
@@ -49,34 +50,34 @@ pub struct AgentSummary {
 pub struct AgentDetails {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the server keeps its sessions.
     pub has_store: bool,
-    /// What the store calls itself, such as `memory`.
+    /// Name of the kind of store, such as `memory`; absent without a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store_type: Option<String>,
-    /// JSON Schema of what an invocation starts from.
+    /// JSON Schema of the starting point of an invocation.
     pub init_schema: Value,
     /// JSON Schema of one turn.
     pub input_schema: Value,
-    /// JSON Schema of what an invocation answers.
+    /// JSON Schema of the output of an invocation.
     pub output_schema: Value,
-    /// JSON Schema of the pieces of an invocation.
+    /// JSON Schema of the chunks of an invocation's stream.
     pub stream_schema: Value,
     /// Metadata of the action.
     #[serde(default, deserialize_with = "null_is_default")]
     pub metadata: JsonObject,
 }
 
-/// Whether a session waits for something.
+/// Activity of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionActivity {
-    /// Detached work goes on, or a tool waits for an answer.
+    /// A detached turn runs, or a tool waits for a response from outside.
     Active,
-    /// Nothing goes on; another turn may follow.
+    /// No turn runs; another one may follow.
     Completed,
 }
 
@@ -86,7 +87,7 @@ pub enum SessionActivity {
 pub struct SessionList {
     /// The sessions.
     pub sessions: Vec<SessionInfo>,
-    /// Asks for the next page; absent on the last one.
+    /// Token that a request for the next page sends; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation_token: Option<String>,
 }
@@ -105,14 +106,14 @@ pub struct SessionInfo {
     /// When its latest snapshot was written.
     #[serde(deserialize_with = "crate::number::integer")]
     pub updated_at: u64,
-    /// Whether it waits for something.
+    /// Whether a turn runs or waits for a response.
     pub status: SessionActivity,
-    /// How many messages it has.
+    /// Number of messages.
     #[serde(deserialize_with = "crate::number::integer")]
     pub message_count: usize,
     /// Whether it has artifacts.
     pub has_artifacts: bool,
-    /// Notes on the session; added are `snapshotId` and `snapshotCount`.
+    /// Members of any names about the session. oxikit adds `snapshotId` and `snapshotCount`.
     pub metadata: JsonObject,
     /// An addition: the latest snapshot's status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,14 +137,14 @@ pub struct SessionDetails {
     /// When its latest snapshot was written.
     #[serde(deserialize_with = "crate::number::integer")]
     pub updated_at: u64,
-    /// Whether it waits for something.
+    /// Whether a turn runs or waits for a response.
     pub status: SessionActivity,
-    /// Members of the custom state, and `artifacts`. A custom state that is no
-    /// object, or has `artifacts` of its own, is under `custom`.
+    /// Members of the custom state, and `artifacts`. A custom state that is not an
+    /// object, or has its own member `artifacts`, is in the member `custom`.
     pub state: JsonObject,
     /// The conversation, under `main`.
     pub threads: BTreeMap<String, Vec<Arc<Message>>>,
-    /// Notes on the session.
+    /// Members of any names about the session.
     pub metadata: JsonObject,
     /// An addition: the latest snapshot.
     pub snapshot_id: String,
@@ -166,10 +167,10 @@ pub struct SessionDetails {
 pub struct SnapshotInfo {
     /// The snapshot.
     pub snapshot_id: String,
-    /// The one that its turn went on from.
+    /// The snapshot that its turn continued from; absent for the first of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// How far its turn is.
+    /// Progress of its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SnapshotStatus>,
     /// Why its turn ended.
@@ -178,10 +179,10 @@ pub struct SnapshotInfo {
     /// When it was first written.
     #[serde(deserialize_with = "crate::number::integer")]
     pub created_at: u64,
-    /// How many messages it has.
+    /// Number of messages.
     #[serde(deserialize_with = "crate::number::integer")]
     pub message_count: usize,
-    /// Snapshots whose turns went on from here; more than one is a fork.
+    /// Snapshots whose turns continued from this one; several mean that the session forked.
     #[serde(default, deserialize_with = "null_is_default")]
     pub children: Vec<String>,
 }
@@ -194,13 +195,13 @@ pub struct SnapshotTree {
     pub session_id: String,
     /// The agent it belongs to.
     pub agent_name: String,
-    /// The latest snapshot: a turn on the session goes on from here.
+    /// The latest snapshot, from which the next turn of the session continues.
     pub snapshot_id: String,
     /// All snapshots, in the order they were written.
     pub snapshots: Vec<SnapshotInfo>,
 }
 
-/// `GET …/snapshots/{snapshot}/diff`: what a turn has changed.
+/// `GET …/snapshots/{snapshot}/diff`: the changes of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotDiff {
@@ -208,15 +209,15 @@ pub struct SnapshotDiff {
     pub session_id: String,
     /// The snapshot.
     pub snapshot_id: String,
-    /// What it is compared with; absent for a first snapshot, which is compared
-    /// with nothing.
+    /// The snapshot of the comparison; absent for a first snapshot, which is compared
+    /// with an empty state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// Makes the state of the parent that of the snapshot.
+    /// The changes that turn the parent's state into the state of the snapshot.
     pub patch: JsonPatch,
 }
 
-/// `DELETE …/sessions/{session}`: the session is gone.
+/// `DELETE …/sessions/{session}`: the session was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleted {
@@ -226,7 +227,7 @@ pub struct SessionDeleted {
     pub session_id: String,
 }
 
-/// `POST …/sessions/{session}/abort`: what there was to stop.
+/// `POST …/sessions/{session}/abort`: the turns that were asked to stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionAborted {
@@ -234,21 +235,21 @@ pub struct SessionAborted {
     pub session_id: String,
     /// The pending snapshot, or else the latest one.
     pub snapshot_id: String,
-    /// Its status before.
+    /// Its status before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SnapshotStatus>,
-    /// All snapshots whose work was stopped.
+    /// All snapshots whose turns were aborted.
     pub aborted: Vec<String>,
 }
 
-/// `POST …/sessions/{session}/fork`, an addition: a new session that begins where
-/// another one was.
+/// `POST …/sessions/{session}/fork`, an addition: a new session with the state of a snapshot
+/// of another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionForked {
     /// The new session.
     pub session_id: String,
-    /// Its only snapshot, with the state of the other one.
+    /// Its only snapshot, with the same state as `parentSnapshotId`.
     pub snapshot_id: String,
     /// The session that it was made from.
     pub parent_session_id: String,
@@ -262,10 +263,10 @@ pub struct SessionForked {
 pub struct ExecuteRequest {
     /// A message, a text, or an input with `message`, `resume` or `detach`.
     pub input: Value,
-    /// What the turn goes on from; nothing is a new session.
+    /// The starting point of the turn; a new session if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<ExecuteInit>,
-    /// Whether to answer with events as they come.
+    /// Whether the response is a stream of events (SSE).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
     /// Attributes of the trace's root span.
@@ -273,8 +274,8 @@ pub struct ExecuteRequest {
     pub telemetry_labels: Option<JsonObject>,
 }
 
-/// What a turn goes on from. If the server keeps the sessions: `sessionId` or
-/// `snapshotId`; else the other members.
+/// The starting point of a turn. If the server keeps the sessions, `sessionId` or
+/// `snapshotId` names it; otherwise the other members contain the state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecuteInit {
@@ -290,21 +291,21 @@ pub struct ExecuteInit {
     /// The custom state, or a whole state with `messages`, `custom` or `artifacts`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
-    /// What the agent has made.
+    /// The artifacts that the agent has produced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Arc<Artifact>>>,
 }
 
-/// The answer to a turn as a whole.
+/// The response to an [`ExecuteRequest`] that does not stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecuteResponse {
-    /// What came of it.
+    /// The result of the turn.
     pub result: ExecuteResult,
-    /// Where its trace is.
+    /// The ids of its trace.
     pub telemetry: Telemetry,
 }
 
-/// What came of a turn; also the event `done`.
+/// The result of a turn; also the event `done`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecuteResult {
@@ -318,16 +319,16 @@ pub struct ExecuteResult {
     /// The custom state.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub state: Option<Arc<Value>>,
-    /// What the agent has made.
+    /// The artifacts that the agent has produced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Arc<Artifact>>>,
-    /// An addition: the last good snapshot, if the server keeps the sessions.
+    /// An addition: the last snapshot that completed, if the server keeps the sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
     /// An addition: why the turn ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<AgentFinishReason>,
-    /// An addition: the answer alone.
+    /// An addition: only the last message of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<Message>>,
     /// An addition: why the turn failed.
@@ -336,7 +337,8 @@ pub struct ExecuteResult {
 }
 
 impl ExecuteResult {
-    /// What came of a turn, with the whole state behind it if that could be read.
+    /// Joins the output of a turn with the whole state after it. `state` is `None` if the
+    /// snapshot could not be read; the members that come from it are absent then, and not empty.
     pub fn new(output: AgentOutput, state: Option<SessionState>) -> Self {
         let mut result = Self {
             session_id: output.session_id,
@@ -355,7 +357,7 @@ impl ExecuteResult {
     }
 }
 
-/// Where the trace of a turn is; also the event `telemetry`.
+/// The ids of the trace of a turn; also the event `telemetry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Telemetry {

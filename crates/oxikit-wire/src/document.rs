@@ -1,4 +1,6 @@
-//! Documents, and what embedders, retrievers, indexers and rerankers do with them.
+//! Documents, and the inputs and outputs of embedders, retrievers, indexers and rerankers.
+//!
+//! Options are free-form JSON here: each action checks its own.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,18 +8,29 @@ use serde_json::Value;
 
 use crate::{JsonObject, Part};
 
-/// Something to be found again: parts and notes about them.
+/// A piece of content that is indexed and retrieved.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// Text and media.
     pub content: Vec<Part>,
-    /// Notes, such as `ref` or `id`, by which an answer can cite it.
+    /// Members of any names, such as `ref` or `id`, by which an answer can cite the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }
 
 impl Document {
-    /// A document of one text.
+    /// A document of one text part, without metadata.
+    ///
+    /// ```
+    /// use oxikit_wire::Document;
+    ///
+    /// let document = Document::text("Ferris is a crab.").with_metadata("id", "ferris");
+    /// assert_eq!(document.to_text(), "Ferris is a crab.");
+    /// assert_eq!(
+    ///     serde_json::to_string(&document).unwrap(),
+    ///     r#"{"content":[{"text":"Ferris is a crab."}],"metadata":{"id":"ferris"}}"#,
+    /// );
+    /// ```
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Part::text(text)], metadata: None }
     }
@@ -47,20 +60,20 @@ impl From<String> for Document {
     }
 }
 
-/// What an embedder is asked.
+/// The input of an embedder action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbedRequest {
-    /// What is to be embedded.
+    /// The documents to embed.
     pub input: Vec<Document>,
     /// The embedder's own options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Value>,
 }
 
-/// One vector or more per document, in order.
+/// The output of an embedder action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbedResponse {
-    /// The vectors.
+    /// The vectors in the order of the input; one or more per document.
     pub embeddings: Vec<Embedding>,
 }
 
@@ -70,12 +83,12 @@ impl From<Vec<Vec<f32>>> for EmbedResponse {
     }
 }
 
-/// A vector.
+/// One vector of an embedder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Embedding {
-    /// Its numbers.
+    /// The values of the vector.
     pub embedding: Vec<f32>,
-    /// Notes, such as the part of the document it stands for.
+    /// Members of any names, such as the part of the document that the vector stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }
@@ -92,32 +105,32 @@ pub struct EmbedderInfo {
     /// The name shown to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// How many numbers a vector has.
+    /// Number of values in each vector.
     #[serde(
         default,
         deserialize_with = "crate::number::optional_integer",
         skip_serializing_if = "Option::is_none"
     )]
     pub dimensions: Option<u32>,
-    /// What can be embedded, such as `{"input":["text"],"multilingual":true}`.
+    /// Supported inputs, such as `{"input":["text"],"multilingual":true}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supports: Option<JsonObject>,
 }
 
-/// What a retriever is asked.
+/// The input of a retriever action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetrieveRequest {
-    /// What to look for.
+    /// The query; its text is compared with the stored documents.
     pub query: Document,
     /// The retriever's own options, such as `k`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Value>,
 }
 
-/// What a retriever found, best first.
+/// The output of a retriever action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetrieveResponse {
-    /// The documents.
+    /// The documents that match, best first.
     pub documents: Vec<Document>,
 }
 
@@ -127,32 +140,32 @@ impl From<Vec<Document>> for RetrieveResponse {
     }
 }
 
-/// What an indexer is to keep.
+/// The input of an indexer action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexRequest {
-    /// The documents.
+    /// The documents to store.
     pub documents: Vec<Document>,
     /// The indexer's own options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Value>,
 }
 
-/// What a reranker is asked.
+/// The input of a reranker action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RerankRequest {
-    /// What the documents are to be judged by.
+    /// The query by which the documents are ranked.
     pub query: Document,
-    /// The documents.
+    /// The documents to rank, in any order.
     pub documents: Vec<Document>,
     /// The reranker's own options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Value>,
 }
 
-/// The documents with their scores, best first.
+/// The output of a reranker action.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RerankResponse {
-    /// The documents.
+    /// The documents with their scores, best first.
     pub documents: Vec<RankedDocument>,
 }
 
@@ -167,19 +180,19 @@ impl From<Vec<RankedDocument>> for RerankResponse {
 pub struct RankedDocument {
     /// Text and media.
     pub content: Vec<Part>,
-    /// The document's notes and its score.
+    /// The document's metadata and its score.
     pub metadata: RankedDocumentMetadata,
 }
 
 impl RankedDocument {
-    /// A document and how well it fits; a score among its notes is replaced.
+    /// Gives a document a score. A `score` in the document's metadata is replaced.
     pub fn new(document: Document, score: f64) -> Self {
         let mut other = document.metadata.unwrap_or_default();
         other.shift_remove("score");
         Self { content: document.content, metadata: RankedDocumentMetadata { score, other } }
     }
 
-    /// How well it fits; higher is better.
+    /// Relevance to the query; higher is better. The scale is the reranker's own.
     pub fn score(&self) -> f64 {
         self.metadata.score
     }
@@ -191,19 +204,19 @@ impl RankedDocument {
 }
 
 impl From<RankedDocument> for Document {
-    /// The document with the score among its notes.
+    /// The document, with the score as a member of its metadata.
     fn from(ranked: RankedDocument) -> Self {
         let RankedDocumentMetadata { score, other } = ranked.metadata;
         Self { content: ranked.content, metadata: Some(other) }.with_metadata("score", score)
     }
 }
 
-/// Notes of a ranked document: its own and the score.
+/// Metadata of a ranked document: its own members and the score.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankedDocumentMetadata {
-    /// How well it fits; higher is better.
+    /// Relevance to the query; higher is better. The scale is the reranker's own.
     pub score: f64,
-    /// The document's own notes, side by side with the score.
+    /// The document's own metadata, beside the score in the same object.
     #[serde(flatten)]
     pub other: JsonObject,
 }

@@ -1,4 +1,7 @@
-//! What evaluators are asked and what they answer.
+//! Input and output of evaluators: a data set, and scores for each of its cases.
+//!
+//! A data point goes in with the output of the system under test, and an
+//! [`EvalFnResponse`] with one or more scores comes out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,14 +13,14 @@ use crate::part::present;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvalRequest {
-    /// The cases.
+    /// The cases to judge.
     pub dataset: Vec<EvalDataPoint>,
-    /// Names the run, for traces.
+    /// Id of the evaluation run, which the spans of the evaluator carry.
     pub eval_run_id: String,
     /// The evaluator's own options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Value>,
-    /// How many cases to judge at once.
+    /// Number of cases that the evaluator judges concurrently; one after the other if absent.
     #[serde(
         default,
         deserialize_with = "crate::count::lenient",
@@ -26,26 +29,26 @@ pub struct EvalRequest {
     pub batch_size: Option<u64>,
 }
 
-/// One case.
+/// One case of a data set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvalDataPoint {
-    /// What was asked.
+    /// The input of the system under test.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// What was answered.
+    /// The output of the system under test.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// Why there was no answer.
+    /// Why the system under test failed; there is no output then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the answer was made from.
+    /// Documents or facts from which the output was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Vec<Value>>,
-    /// What should have been answered.
+    /// The expected output.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub reference: Option<Value>,
-    /// Names the case.
+    /// Id of the case; the response repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_case_id: Option<String>,
     /// The traces of the runs that made the output.
@@ -54,33 +57,43 @@ pub struct EvalDataPoint {
 }
 
 impl EvalDataPoint {
-    /// A case that asks this.
+    /// A case with this input. An evaluator usually needs an output too.
+    ///
+    /// ```
+    /// use oxikit_wire::EvalDataPoint;
+    ///
+    /// let case = EvalDataPoint::new("2 + 2")
+    ///     .with_output("5")
+    ///     .with_reference("4")
+    ///     .with_id("sum-1");
+    /// assert_eq!(case.reference, Some("4".into()));
+    /// ```
     pub fn new(input: impl Into<Value>) -> Self {
         Self { input: Some(input.into()), ..Self::default() }
     }
 
-    /// What was answered.
+    /// Sets the output of the system under test.
     #[must_use]
     pub fn with_output(mut self, output: impl Into<Value>) -> Self {
         self.output = Some(output.into());
         self
     }
 
-    /// What should have been answered.
+    /// Sets the expected output.
     #[must_use]
     pub fn with_reference(mut self, reference: impl Into<Value>) -> Self {
         self.reference = Some(reference.into());
         self
     }
 
-    /// What the answer was made from.
+    /// Sets the documents or facts from which the output was made.
     #[must_use]
     pub fn with_context(mut self, context: Vec<Value>) -> Self {
         self.context = Some(context);
         self
     }
 
-    /// Names the case.
+    /// Sets the id of the case.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.test_case_id = Some(id.into());
@@ -88,7 +101,7 @@ impl EvalDataPoint {
     }
 }
 
-/// The judgement of one case.
+/// The output of an evaluator for one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvalFnResponse {
@@ -99,7 +112,7 @@ pub struct EvalFnResponse {
         skip_serializing_if = "Option::is_none"
     )]
     pub sample_index: Option<u64>,
-    /// Names the case.
+    /// Id of the case that was judged.
     pub test_case_id: String,
     /// The trace of the judging.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,9 +128,9 @@ pub struct EvalFnResponse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Scores {
-    /// Several, told apart by [`Score::id`].
+    /// Several scores, distinguished by [`Score::id`].
     Many(Vec<Score>),
-    /// One.
+    /// One score.
     One(Score),
 }
 
@@ -133,52 +146,59 @@ impl From<Vec<Score>> for Scores {
     }
 }
 
-/// A score.
+/// A score of one case, or the reason why there is none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// Tells apart several scores of one case.
+    /// Distinguishes several scores of one case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The score itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<ScoreValue>,
-    /// Passed or failed.
+    /// Verdict on the case; absent if the evaluator only scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<EvalStatus>,
     /// Why there is no score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How the score came about.
+    /// Reasoning and other details of the score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<ScoreDetails>,
 }
 
 impl Score {
-    /// A score of this value: a number, a word, or a yes or no.
+    /// A score of this value: a number, a text or a boolean.
     pub fn of(score: impl Into<ScoreValue>) -> Self {
         Self { score: Some(score.into()), ..Self::default() }
     }
 
-    /// A yes or no that is also the verdict.
+    /// A boolean score with the status [`Pass`](EvalStatus::Pass) or [`Fail`](EvalStatus::Fail).
+    ///
+    /// ```
+    /// use oxikit_wire::{EvalStatus, Score};
+    ///
+    /// let score = Score::passed_if(1 + 1 == 2).with_reasoning("arithmetic");
+    /// assert_eq!(score.status, Some(EvalStatus::Pass));
+    /// ```
     pub fn passed_if(passed: bool) -> Self {
         Self::of(passed).with_status(if passed { EvalStatus::Pass } else { EvalStatus::Fail })
     }
 
-    /// Tells it apart from the other scores of the case.
+    /// Sets the id that distinguishes this score from others of the same case.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// Passed or failed.
+    /// Sets whether the case has passed or failed.
     #[must_use]
     pub fn with_status(mut self, status: EvalStatus) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// The reasons in words.
+    /// Sets the explanation of the score.
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: impl Into<String>) -> Self {
         self.details.get_or_insert_default().reasoning = Some(reasoning.into());
@@ -186,21 +206,21 @@ impl Score {
     }
 }
 
-/// A score is a number, a word or a yes or no.
+/// The value of a score: a number, a text or a boolean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ScoreValue {
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Number(serde_json::Number),
-    /// A word.
+    /// A text, such as a label or a grade.
     Text(String),
 }
 
 impl From<f64> for ScoreValue {
     fn from(score: f64) -> Self {
-        // JSON has no word for a number that is none.
+        // JSON has no form for NaN and the infinities.
         serde_json::Number::from_f64(score)
             .map_or_else(|| Self::Text(score.to_string()), Self::Number)
     }
@@ -236,25 +256,25 @@ impl From<String> for ScoreValue {
     }
 }
 
-/// How a score came about.
+/// Reasoning and other details of a score.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoreDetails {
-    /// The reasons in words.
+    /// Explanation of the score, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Anything else the evaluator has to say.
+    /// Further members that the evaluator adds.
     #[serde(flatten)]
     pub other: crate::JsonObject,
 }
 
-/// Passed or failed.
+/// The verdict of an evaluator on one case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum EvalStatus {
-    /// Cannot be told.
+    /// The evaluator could not decide.
     Unknown,
-    /// Good enough.
+    /// The output is good enough.
     Pass,
-    /// Not good enough.
+    /// The output is not good enough.
     Fail,
 }

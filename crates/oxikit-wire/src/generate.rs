@@ -1,4 +1,8 @@
-//! What a model is asked, what it answers, and the options of a generate call.
+//! Requests and responses of models, and the options of a generate call.
+//!
+//! [`GenerateRequest`] is the input of one model call. [`GenerateActionOptions`] is the input of
+//! `/util/generate`, which resolves names of models, tools and middleware and makes as many
+//! model calls as the tools need.
 
 use std::sync::Arc;
 
@@ -14,19 +18,19 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GenerateRequest {
-    /// The conversation so far. Shared, because a conversation is passed on
-    /// many times and grows by one message at a time.
+    /// The conversation so far. Messages are shared and not copied, because each model call
+    /// of a conversation sends all earlier ones.
     pub messages: Vec<Arc<Message>>,
     /// The model's configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
-    /// The tools it may ask for.
+    /// The tools that the model may request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolDefinition>>,
-    /// Whether it may, must or must not.
+    /// The rule for tool requests; `auto` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// The shape of the answer.
+    /// Format and schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputConfig>,
     /// Documents to answer from.
@@ -34,7 +38,7 @@ pub struct GenerateRequest {
     pub docs: Option<Vec<Document>>,
 }
 
-/// The shape of the answer, as a model is told.
+/// Format and schema of the answer, in a model request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputConfig {
@@ -44,50 +48,50 @@ pub struct OutputConfig {
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Whether the model is to be held to the schema.
+    /// Whether the provider forces the model to follow the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constrained: Option<bool>,
-    /// The answer's media type.
+    /// Media type of the answer, such as `application/json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
 }
 
-/// What a model answers.
+/// The response of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", from = "GenerateResponseMembers")]
 #[schemars(!from)]
 pub struct GenerateResponse {
-    /// The answer.
+    /// The message of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<Message>>,
-    /// Why the model stopped.
+    /// Why the model stopped generating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
-    /// More about why it stopped.
+    /// Details of `finish_reason`, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_message: Option<String>,
-    /// How long the call took.
+    /// Duration of the call, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
-    /// What the call used.
+    /// Tokens and other units that the call consumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Something only this provider says.
+    /// A value of any form that only this provider sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom: Option<Value>,
-    /// The provider's answer as it came.
+    /// The response of the provider's API, unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Value>,
-    /// What the model was asked.
+    /// The request as the model got it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<GenerateRequest>>,
-    /// Instead of an answer: work to be asked about later.
+    /// Instead of a message: a long-running operation to be checked later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
 }
 
 /// A response as older models may send it: with a list of candidates instead of
-/// an answer, of which the first is the answer.
+/// a message. The message of the first candidate becomes the message of the response.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct GenerateResponseMembers {
@@ -126,6 +130,7 @@ impl From<GenerateResponseMembers> for GenerateResponse {
             request: members.request,
             operation: members.operation,
         };
+        // Members of the response itself have precedence over those of the candidate.
         let first = members.candidates.and_then(|candidates| candidates.into_iter().next());
         if let (None, Some(first)) = (&response.message, first) {
             response.message = first.message;
@@ -138,36 +143,43 @@ impl From<GenerateResponseMembers> for GenerateResponse {
     }
 }
 
-/// A streamed piece of an answer.
+/// A chunk of a streamed response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GenerateResponseChunk {
-    /// Whose message the piece belongs to.
+    /// The role of the message that the chunk belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// Which message of the stream, from 0.
+    /// Index of the message in the stream, from 0; a tool message has an index of its own.
     #[serde(
         default,
         deserialize_with = "crate::count::lenient",
         skip_serializing_if = "Option::is_none"
     )]
     pub index: Option<u64>,
-    /// The new parts.
+    /// The parts that are new since the last chunk, unless `aggregated` is set.
     pub content: Vec<Part>,
-    /// Something only this provider says.
+    /// A value of any form that only this provider sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom: Option<Value>,
-    /// Whether `content` is the whole message so far and not only what is new.
+    /// Whether `content` is the whole message so far and not only its new parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregated: Option<bool>,
 }
 
 impl GenerateResponseChunk {
-    /// A piece of text.
+    /// A chunk of one text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::from(vec![Part::text(text)])
     }
 
-    /// All text parts of the piece as one string.
+    /// All text parts of the chunk as one string, without a separator.
+    ///
+    /// ```
+    /// use oxikit_wire::{GenerateResponseChunk, Part};
+    ///
+    /// let chunk = GenerateResponseChunk::from(vec![Part::text("Hel"), Part::text("lo")]);
+    /// assert_eq!(chunk.to_text(), "Hello");
+    /// ```
     pub fn to_text(&self) -> String {
         self.content.iter().filter_map(Part::as_text).collect()
     }
@@ -183,25 +195,25 @@ impl From<Vec<Part>> for GenerateResponseChunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FinishReason {
-    /// It said all it had to say.
+    /// The model completed its message.
     Stop,
-    /// It reached a length limit.
+    /// A limit of output tokens was reached.
     Length,
     /// A safety rule stopped it.
     Blocked,
-    /// Somebody stopped it.
+    /// It was stopped by a user or a program.
     Aborted,
     /// It failed.
     Failed,
-    /// A tool wants an answer from outside.
+    /// A tool waits for a response from outside.
     Interrupted,
     /// Another reason.
     Other,
-    /// Nobody knows.
+    /// The reason is not known.
     Unknown,
 }
 
-/// What a call used.
+/// Units that a model call consumed. Providers fill in those that they count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
@@ -296,7 +308,7 @@ pub struct Usage {
         skip_serializing_if = "Option::is_none"
     )]
     pub cached_content_tokens: Option<u64>,
-    /// Figures only this provider counts.
+    /// Further figures that only this provider counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom: Option<JsonObject>,
 }
@@ -316,7 +328,7 @@ pub struct GenerateActionOptions {
     /// Names or keys of resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Vec<String>>,
-    /// Whether the model may, must or must not ask for tools.
+    /// The rule for tool requests; `auto` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// The model's configuration.
@@ -325,7 +337,7 @@ pub struct GenerateActionOptions {
     /// Documents to answer from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub docs: Option<Vec<Document>>,
-    /// The shape of the answer.
+    /// Format and schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputOptions>,
     /// Answers to the interrupts of an earlier call.
@@ -334,7 +346,8 @@ pub struct GenerateActionOptions {
     /// Whether to return tool requests instead of running them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_tool_requests: Option<bool>,
-    /// How many rounds of tools are run before giving up.
+    /// Maximum number of rounds of tool calls, 5 if absent. The call fails if the model requests
+    /// tools after that.
     #[serde(
         default,
         deserialize_with = "crate::count::lenient",
@@ -349,34 +362,34 @@ pub struct GenerateActionOptions {
     pub middleware: Option<Vec<MiddlewareRef>>,
 }
 
-/// The shape of the answer, as a caller asks for it.
+/// Format and schema of the answer, in the options of a generate call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputOptions {
     /// The format's name, such as `json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The answer's media type.
+    /// Media type of the answer, such as `application/json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
-    /// Text that tells the model about the format.
+    /// Instructions about the format for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json_schema: Option<Value>,
-    /// Whether the model is to be held to the schema.
+    /// Whether the provider forces the model to follow the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constrained: Option<bool>,
 }
 
-/// Whether and how the format is explained to the model.
+/// The instructions about the output format that are added to the prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Instructions {
-    /// The format's own text, or none.
+    /// `true` for the format's own text, `false` for no instructions.
     Default(bool),
-    /// This text.
+    /// The text of the instructions.
     Text(String),
 }
 
@@ -389,7 +402,7 @@ pub struct ResumeOptions {
     /// Tool requests to be run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<Vec<Part>>,
-    /// Becomes `resumed` of the tool message.
+    /// Becomes the member `resumed` in the metadata of the tool message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }

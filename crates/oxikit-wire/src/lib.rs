@@ -2,12 +2,11 @@
 //!
 //! For Genkit the JSON *is* the model, so these are also the types an
 //! application works with: there is no second set of domain types behind them.
-//! No async and no IO lives here; what a value means is decided in the crates
-//! below.
+//! The crate has no async code and no IO; the crates that use it decide what a value means.
 //!
 //! Three habits hold everywhere:
 //! - absent is absent: a member without a value is left out, never `null`;
-//! - what we read tolerates unknown members and `null`;
+//! - reading tolerates unknown members and `null`;
 //! - `metadata`, `custom`, `config` and other free-form members keep whatever
 //!   they were given.
 //!
@@ -22,13 +21,19 @@
 //! );
 //! ```
 
+pub mod a2a;
 mod absent;
+pub mod action_http;
 mod agent;
 mod agents_api;
+pub mod attribute;
+mod canonical;
+pub mod close_code;
 mod count;
 mod document;
 mod evaluate;
 mod generate;
+pub mod headers;
 mod message;
 mod middleware;
 mod model;
@@ -36,6 +41,7 @@ pub mod number;
 mod operation;
 mod part;
 mod patch;
+pub mod prompts;
 mod reflection;
 pub mod rpc;
 mod session;
@@ -52,6 +58,7 @@ pub use agents_api::{
     ExecuteResult, SessionAborted, SessionActivity, SessionDeleted, SessionDetails, SessionForked,
     SessionInfo, SessionList, SnapshotDiff, SnapshotInfo, SnapshotTree, Telemetry,
 };
+pub use canonical::canonical_json;
 pub use document::{
     Document, EmbedRequest, EmbedResponse, EmbedderInfo, Embedding, IndexRequest, RankedDocument,
     RankedDocumentMetadata, RerankRequest, RerankResponse, RetrieveRequest, RetrieveResponse,

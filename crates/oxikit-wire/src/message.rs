@@ -1,4 +1,4 @@
-//! Messages of a conversation.
+//! Messages of a conversation with a model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{JsonObject, Media, Part, ToolRequest};
 
-/// Who speaks.
+/// The role of the author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -16,7 +16,7 @@ pub enum Role {
     User,
     /// The model.
     Model,
-    /// Answers of tools.
+    /// Tools; the content is their responses.
     Tool,
 }
 
@@ -35,12 +35,12 @@ impl Role {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of its author.
     pub role: Role,
-    /// What is said.
+    /// The parts of the message, in order.
     #[serde(deserialize_with = "exact")]
     pub content: Vec<Part>,
-    /// Notes about the message.
+    /// Members of any names, such as `resumed` of a tool message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }
@@ -51,22 +51,22 @@ impl Message {
         Self { role, content, metadata: None }
     }
 
-    /// Instructions of the application.
+    /// Instructions of the application, with one part. They stand first in a conversation.
     pub fn system(part: impl Into<Part>) -> Self {
         Self::new(Role::System, vec![part.into()])
     }
 
-    /// What the person or program asks.
+    /// A message of the user with one part. Add more with [`with_part`](Self::with_part).
     pub fn user(part: impl Into<Part>) -> Self {
         Self::new(Role::User, vec![part.into()])
     }
 
-    /// What the model said.
+    /// A message of the model with one part, such as an earlier answer or an example.
     pub fn model(part: impl Into<Part>) -> Self {
         Self::new(Role::Model, vec![part.into()])
     }
 
-    /// Answers of tools.
+    /// The responses of tools to the requests of the model's last message.
     pub fn tool(responses: Vec<Part>) -> Self {
         Self::new(Role::Tool, responses)
     }
@@ -85,12 +85,19 @@ impl Message {
         self
     }
 
-    /// One metadata member.
+    /// One metadata member; `None` if the message has no metadata or not this member.
     pub fn metadata(&self, key: &str) -> Option<&Value> {
         self.metadata.as_ref()?.get(key)
     }
 
-    /// All text parts as one string.
+    /// All text parts as one string, without a separator. Other parts are skipped.
+    ///
+    /// ```
+    /// use oxikit_wire::{Message, Part};
+    ///
+    /// let message = Message::model("Hello").with_part(Part::data(1)).with_part(", world");
+    /// assert_eq!(message.text(), "Hello, world");
+    /// ```
     pub fn text(&self) -> String {
         self.content.iter().filter_map(Part::as_text).collect()
     }
@@ -106,7 +113,8 @@ impl Message {
     }
 }
 
-/// Messages are kept for long: what reading has reserved beyond them is given back.
+/// Reads the parts and frees the spare capacity, because sessions keep messages for long.
+// serde grows the list by doubling, so a message of one part would keep memory for four.
 fn exact<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Part>, D::Error> {
     let mut parts = Vec::deserialize(deserializer)?;
     parts.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! Middleware by name.
+//! Middleware by name: references in a call, and descriptions for the developer tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::JsonObject;
 pub struct MiddlewareRef {
     /// The registered name.
     pub name: String,
-    /// Its configuration for this call.
+    /// Configuration for this call; it has to fit the `configSchema` of the middleware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
 }
@@ -22,13 +22,13 @@ pub struct MiddlewareRef {
 pub struct MiddlewareDescriptor {
     /// The registered name.
     pub name: String,
-    /// What it does.
+    /// Description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of its configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<Value>,
-    /// Notes.
+    /// Members of any names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }

@@ -1,4 +1,7 @@
-//! What a model can do, as listed in its action's metadata.
+//! Capabilities of a model, as its action's metadata lists them.
+//!
+//! The developer tools show them. A call of the model reads two of them: documents and output
+//! schemas are written out as text for models that do not take them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,21 +17,21 @@ pub struct ModelInfo {
     /// Versions that `config.version` may name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Vec<String>>,
-    /// What the model can do.
+    /// Capabilities of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supports: Option<ModelSupports>,
     /// JSON Schema of the model's configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_options: Option<Value>,
-    /// The same under its newer name.
+    /// The newer name of `custom_options`; runtimes send one or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<Value>,
-    /// How settled the model is.
+    /// Maturity of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<ModelStage>,
 }
 
-/// What a model can do; absent means no.
+/// Capabilities of a model. An absent member means that the model does not have it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelSupports {
@@ -64,7 +67,7 @@ pub struct ModelSupports {
     pub long_running: Option<bool>,
 }
 
-/// When a model can be held to an output schema.
+/// The requests in which a model can be forced to follow an output schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConstrainedSupport {
@@ -76,18 +79,18 @@ pub enum ConstrainedSupport {
     NoTools,
 }
 
-/// How settled a model is.
+/// Maturity of a model, by which the tools sort and mark it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelStage {
-    /// Recommended.
+    /// Recommended; listed first.
     Featured,
-    /// Settled.
+    /// For production; changes are compatible.
     Stable,
-    /// May change.
+    /// May change or fail without notice.
     Unstable,
-    /// Superseded.
+    /// Works, but a newer model replaces it.
     Legacy,
-    /// About to go.
+    /// Will be removed by its provider.
     Deprecated,
 }

@@ -1,4 +1,12 @@
-//! The pieces a message is made of.
+//! The parts of a message: text, media, tool requests and so on.
+//!
+//! ```
+//! use oxikit_wire::{Part, PartKind};
+//!
+//! let part: Part = serde_json::from_str(r#"{"toolRequest":{"name":"weather"}}"#).unwrap();
+//! let PartKind::ToolRequest(request) = &part.kind else { panic!("not a tool request") };
+//! assert_eq!(request.name, "weather");
+//! ```
 
 use std::borrow::Cow;
 
@@ -9,38 +17,38 @@ use serde_json::Value;
 
 use crate::JsonObject;
 
-/// One piece of a message: text, media, a tool call or its answer, and so on.
+/// One part of a message: text, media, a tool request, a tool response and so on.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "PartMembers")]
 pub struct Part {
-    /// What the part holds.
+    /// The content of the part.
     pub kind: PartKind,
-    /// Notes about the part. Keys with a meaning are `purpose`, `pending`,
+    /// Members of any names. Genkit gives a meaning to `purpose`, `pending`,
     /// `interrupt`, `resolvedInterrupt`, `pendingOutput`, `resumed` and
-    /// `replacedInput`; others pass through.
+    /// `replacedInput`; others are kept unchanged.
     pub metadata: Option<JsonObject>,
 }
 
-/// What a [`Part`] holds; on the wire, its one content member.
+/// The content of a [`Part`]; on the wire, its one content member.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartKind {
     /// Plain text.
     Text(String),
     /// An image, a sound, a video or another file, by URL.
     Media(Media),
-    /// The model asks for a tool to be run.
+    /// A request of the model to run a tool.
     ToolRequest(ToolRequest),
-    /// What a tool answered.
+    /// The response of a tool.
     ToolResponse(ToolResponse),
     /// Any JSON value.
     Data(Value),
-    /// Something only one provider understands.
+    /// Content that only one provider understands.
     Custom(JsonObject),
-    /// What a thinking model thought.
+    /// Reasoning of the model before its answer.
     Reasoning(String),
     /// A resource, replaced by its content before the model is called.
     Resource(ResourceRef),
-    /// Nothing but metadata, such as a pending section of a prompt.
+    /// No content, only metadata, such as a pending section of a prompt.
     Empty,
 }
 
@@ -48,19 +56,19 @@ pub enum PartKind {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Media {
-    /// Where the content is, or the content itself as a `data:` URL.
+    /// Location of the content, or the content itself as a `data:` URL.
     pub url: String,
     /// The media type, such as `image/png`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
 }
 
-/// The model's wish to have a tool run.
+/// A request of the model to run a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolRequest {
     /// The tool's name as the model knows it.
     pub name: String,
-    /// Tells apart several requests of one turn; the response repeats it.
+    /// Distinguishes several requests of one turn; the response repeats it.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// The arguments.
@@ -71,7 +79,7 @@ pub struct ToolRequest {
     pub partial: Option<bool>,
 }
 
-/// What a tool answered.
+/// The response of a tool to a [`ToolRequest`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResponse {
     /// The tool's name, as in the request.
@@ -84,6 +92,8 @@ pub struct ToolResponse {
     pub output: Option<Value>,
     /// Further parts, such as pictures, for models that can take them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    // The schema of a part refers to this type. Plain values here keep it from referring to
+    // itself.
     #[schemars(with = "Option<Vec<Value>>")]
     pub content: Option<Vec<Part>>,
 }
@@ -116,7 +126,7 @@ impl Part {
         Self::new(PartKind::Data(data.into()))
     }
 
-    /// What a thinking model thought.
+    /// Reasoning of the model before its answer.
     pub fn reasoning(text: impl Into<String>) -> Self {
         Self::new(PartKind::Reasoning(text.into()))
     }
@@ -136,7 +146,7 @@ impl Part {
         }))
     }
 
-    /// The answer to a tool request.
+    /// The response to a tool request; `reference` repeats that of the request.
     pub fn tool_response(
         name: impl Into<String>,
         reference: Option<String>,
@@ -166,7 +176,7 @@ impl Part {
         self
     }
 
-    /// One metadata member.
+    /// One metadata member; `None` if the part has no metadata or not this member.
     pub fn metadata(&self, key: &str) -> Option<&Value> {
         self.metadata.as_ref()?.get(key)
     }
@@ -176,7 +186,8 @@ impl Part {
         self.metadata("purpose")?.as_str()
     }
 
-    /// Whether the part only keeps a place that is to be filled.
+    /// Whether the part is a placeholder that is replaced before the model is called, such as the
+    /// place of the output instructions.
     pub fn is_pending(&self) -> bool {
         self.metadata("pending") == Some(&Value::Bool(true))
     }
@@ -281,7 +292,8 @@ impl JsonSchema for Part {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PartMembers {
-    // Nobody serialises it: these say that a part is sent without what it does not hold.
+    // This type is never serialised. The attributes only tell the schema that members may be
+    // absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -304,6 +316,7 @@ struct PartMembers {
 
 impl From<PartMembers> for Part {
     fn from(members: PartMembers) -> Self {
+        // The first content member that is present wins, in this order.
         let kind = None
             .or(members.text.map(PartKind::Text))
             .or(members.media.map(PartKind::Media))
@@ -318,7 +331,8 @@ impl From<PartMembers> for Part {
     }
 }
 
-/// Reads a member whose `null` is a value and not an absence.
+/// Reads a member whose `null` is a value and not an absence. For `deserialize_with`, together
+/// with `default`, which covers the absent member.
 pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

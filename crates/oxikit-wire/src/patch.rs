@@ -1,4 +1,6 @@
-//! JSON Patch (RFC 6902), as agents send the changes of their state.
+//! JSON Patch (RFC 6902), in which agents send the changes of their custom state.
+//!
+//! This crate only reads and writes patches; `oxikit-core` computes and applies them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,35 +11,35 @@ use crate::part::present;
 /// Changes of a JSON document, in order.
 pub type JsonPatch = Vec<PatchOperation>;
 
-/// One change.
+/// One change of a JSON document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PatchOperation {
-    /// What to do.
+    /// The operation.
     pub op: PatchKind,
-    /// Where, as a JSON Pointer; the empty one is the whole document.
+    /// Location of the change, as a JSON Pointer; the empty pointer is the whole document.
     pub path: String,
-    /// From where, if something is moved or copied.
+    /// Source of a move or a copy, as a JSON Pointer; absent for other operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// The new value; `null` is one.
+    /// The value to add, to replace with or to compare; `null` is a value.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
 
-/// What a change does.
+/// The operations of RFC 6902.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PatchKind {
-    /// Puts in a member or an element.
+    /// Adds a member or inserts an element; an existing member is replaced.
     Add,
-    /// Takes one out.
+    /// Removes a member or an element.
     Remove,
-    /// Puts another value in its place.
+    /// Replaces an existing value.
     Replace,
-    /// Takes a value from one place to another.
+    /// Removes the value at `from` and adds it at `path`.
     Move,
-    /// Puts the same value in another place.
+    /// Adds the value at `from` at `path` too.
     Copy,
-    /// Fails if another value is there.
+    /// Fails, and the whole patch with it, if the location has another value.
     Test,
 }

@@ -1,4 +1,4 @@
-//! Actions as the developer tools list them.
+//! Actions as the developer tools list them, in both versions of the reflection protocol.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::JsonObject;
 
 /// One entry of `listActions`.
 ///
-/// The official manager refuses a whole list for one `null`, so every absent
+/// The official manager rejects a whole list for one `null`, so every absent
 /// member is left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +20,7 @@ pub struct ActionDescriptor {
     /// The type, such as `flow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_type: Option<String>,
-    /// What it does.
+    /// Description for people, and for models if the action is a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of one input.
@@ -32,10 +32,10 @@ pub struct ActionDescriptor {
     /// JSON Schema of one chunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_schema: Option<Value>,
-    /// JSON Schema of what a conversation starts with.
+    /// JSON Schema of the value that a conversation starts with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init_schema: Option<Value>,
-    /// What the tools show: labels, abilities, kinds.
+    /// Members that the tools show, such as labels and capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }

@@ -1,8 +1,11 @@
 //! Reflection V2: JSON-RPC 2.0 between a runtime and its manager, over a socket.
 //!
 //! A message is read as an [`RpcMessage`], whose members stay text; the method
-//! tells which of the parameters they are. What is only passed on (inputs,
-//! chunks, results, ids) is never parsed.
+//! decides as which type the parameters are read. Values that are only forwarded (inputs,
+//! chunks, results, ids) are never parsed.
+
+pub mod frame;
+pub mod method;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,19 +13,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use crate::part::present;
 use crate::{ActionDescriptor, JsonObject, SessionActivity};
 
-/// The version of the protocol that runtime files and registrations name. The
-/// official tools end when they read a higher one.
+/// The version of the protocol in runtime files and registrations. The official tools exit
+/// when they read a higher one.
 pub const REFLECTION_API_SPEC_VERSION: u32 = 1;
 
-/// The header by which managers of oxikit say who asks when they call the REST API for
-/// agents of a runtime (V1): a JSON object, percent-encoded. It is the `context` of
-/// the same requests over a socket.
-pub const CONTEXT_HEADER: &str = "x-oxikit-context";
-
-/// What makes a folder a project for the official tools, which look for runtime
-/// files there. `Cargo.toml` is not among it.
+/// Names of files that mark a folder as a project for the official tools, which look for
+/// runtime files there. `Cargo.toml` is not one of them.
 pub const PROJECT_MARKERS: [&str; 8] = [
     "package.json",
     "go.mod",
@@ -34,66 +33,77 @@ pub const PROJECT_MARKERS: [&str; 8] = [
     "pubspec.yaml",
 ];
 
-/// One message: a request (method and id), a notification (method), or an answer
+/// One message: a request (method and id), a notification (method), or a response
 /// (id).
+///
+/// ```
+/// use oxikit_wire::rpc::RpcMessage;
+///
+/// let text = r#"{"jsonrpc":"2.0","id":"7","method":"runAction","params":{"key":"/flow/f"}}"#;
+/// let message: RpcMessage<'_> = serde_json::from_str(text).unwrap();
+/// assert_eq!(message.method.as_deref(), Some("runAction"));
+/// assert_eq!(message.id.map(|id| id.get()), Some("\"7\""), "the id stays JSON text");
+/// ```
 #[derive(Debug, Default, Deserialize)]
 pub struct RpcMessage<'a> {
     /// Text or number, as the other side gave it: it is sent back unchanged.
     #[serde(default, borrow)]
     pub id: Option<&'a RawValue>,
-    /// What is asked for or told.
+    /// The method of a request or notification; absent in a response. See [`method`].
     #[serde(default, borrow)]
     pub method: Option<Cow<'a, str>>,
-    /// What goes with it.
+    /// The parameters of the method.
     #[serde(default, borrow)]
     pub params: Option<&'a RawValue>,
-    /// The answer, if it is a good one. `None` for `null` too.
+    /// The result of a request that succeeded. `None` for `null` too.
     #[serde(default, borrow)]
     pub result: Option<&'a RawValue>,
-    /// The answer, if it is a bad one.
+    /// The error of a request that failed.
     #[serde(default, borrow)]
     pub error: Option<&'a RawValue>,
 }
 
 impl RpcMessage<'_> {
-    /// Whether it asks for nothing and answers nothing.
-    pub fn is_nothing(&self) -> bool {
+    /// Whether the message is neither a request, nor a notification, nor a response.
+    pub fn is_empty(&self) -> bool {
         matches!(self, Self { id: None, method: None, result: None, error: None, .. })
     }
 }
 
-/// A message of a runtime as its manager reads it: in one pass, with everything
-/// that is only passed on left as text.
+/// A message of a runtime as its manager reads it: in one pass. Values that the manager only
+/// forwards stay text.
 ///
-/// Parameters of other methods than the two that come in numbers are read from an
-/// [`RpcMessage`], and so is what does not fit.
+/// Only the parameters of `streamChunk` and `runActionState`, which are sent most often, are
+/// read here. Messages with other parameters, or that do not fit, are read again as an
+/// [`RpcMessage`].
 #[derive(Debug, Deserialize)]
 pub struct RuntimeMessage<'a> {
-    /// The id of the answer, or of what is asked.
+    /// The id of the request that is made or answered.
     #[serde(default, borrow)]
     pub id: Option<&'a RawValue>,
-    /// What is asked for or told; none in an answer.
+    /// The method of a request or notification; absent in a response.
     #[serde(default, borrow)]
     pub method: Option<Cow<'a, str>>,
     /// `streamChunk` or `runActionState`.
     #[serde(default, borrow)]
-    pub params: Option<RunNotice<'a>>,
-    /// The answer, if it is a good one; `null` is one too.
+    pub params: Option<RunNotification<'a>>,
+    /// The result of a request that succeeded; `null` is a result.
     #[serde(default, borrow, deserialize_with = "present")]
     pub result: Option<&'a RawValue>,
-    /// The answer, if it is a bad one.
+    /// The error of a request that failed.
     #[serde(default, borrow)]
     pub error: Option<&'a RawValue>,
 }
 
-/// What a runtime tells of a run: [`ChunkParams`] or [`RunActionStateParams`].
+/// The parameters of a runtime's notification about a run: [`ChunkParams`] or
+/// [`RunActionStateParams`].
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RunNotice<'a> {
+pub struct RunNotification<'a> {
     /// The id of the request.
     #[serde(default, borrow)]
     pub request_id: Option<&'a RawValue>,
-    /// A piece of the output; `null` is one too.
+    /// A chunk of the output; `null` is a chunk.
     #[serde(default, borrow, deserialize_with = "present")]
     pub chunk: Option<&'a RawValue>,
     /// A [`RunTelemetry`].
@@ -105,9 +115,9 @@ pub struct RunNotice<'a> {
 pub mod rpc_code {
     /// An action, or the reading of parameters, failed.
     pub const FAILED: i32 = -32000;
-    /// This is no JSON.
+    /// The message is not valid JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// This is JSON, but neither a request nor an answer.
+    /// The message is JSON, but neither a request nor a response.
     pub const INVALID_REQUEST: i32 = -32600;
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i32 = -32601;
@@ -121,9 +131,9 @@ pub struct RpcError {
     /// One of [`rpc_code`].
     #[serde(deserialize_with = "crate::number::integer")]
     pub code: i32,
-    /// What went wrong.
+    /// Description of the failure.
     pub message: String,
-    /// The same for programs. Official tools show nothing where it is missing.
+    /// The failure in members. The official tools show no failure without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<ErrorData>,
 }
@@ -138,18 +148,20 @@ pub struct ErrorData {
         skip_serializing_if = "Option::is_none"
     )]
     pub code: Option<u8>,
-    /// What went wrong.
+    /// Description of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Where to look. Official tools read it without a check.
+    /// Stack and trace of the failure. The official tools read it without a check, so
+    /// runtimes of oxikit always send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<ErrorDetails>,
-    /// Where the JavaScript runtime puts the stack of a request it cannot read.
+    /// Stack of a request that the JavaScript runtime could not read. Other failures have theirs
+    /// in `details`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
 }
 
-/// Where to look for the reason of a failure.
+/// Stack and trace of a failure, for the developer tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorDetails {
@@ -161,11 +173,11 @@ pub struct ErrorDetails {
     pub trace_id: Option<String>,
 }
 
-/// `register`, from the runtime: who is there.
+/// `register`, from the runtime: its identity and versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisterParams {
-    /// The runtime; the same again after a reconnect.
+    /// Id of the runtime. It stays the same after a reconnect.
     pub id: String,
     /// Its process.
     #[serde(deserialize_with = "crate::number::integer")]
@@ -188,16 +200,16 @@ pub struct RegisterParams {
     pub envs: Option<Vec<String>>,
 }
 
-/// The answer to `register`.
+/// The response to `register`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisterResult {
-    /// Where spans and logs go.
+    /// Base URL of the server to which the runtime sends spans and log lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry_server_url: Option<String>,
-    /// Which manager answers: another id at each start of one. Managers of oxikit send
-    /// it, and a runtime of oxikit that comes back to the same id owes it the results
-    /// of its runs. Official managers do not send it, official runtimes ignore it.
+    /// Id of the manager, a new one at each start. Managers of oxikit send it. A runtime of
+    /// oxikit that reconnects to the same id sends the results of the runs that ended
+    /// meanwhile. Official managers do not send it, official runtimes ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manager_id: Option<String>,
 }
@@ -206,12 +218,12 @@ pub struct RegisterResult {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigureParams {
-    /// Where spans and logs go.
+    /// Base URL of the server to which the runtime sends spans and log lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry_server_url: Option<String>,
 }
 
-/// The answer to `listActions`.
+/// The response to `listActions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListActionsResult {
     /// The actions by key.
@@ -226,7 +238,7 @@ pub struct ListValuesParams {
     pub kind: String,
 }
 
-/// The answer to `listValues`.
+/// The response to `listValues`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListValuesResult {
     /// The values by name.
@@ -240,7 +252,7 @@ pub struct RunActionParams<'a> {
     /// The action, `/type/name`.
     #[serde(borrow)]
     pub key: Cow<'a, str>,
-    /// The input: `null` is not the same as none.
+    /// The input; absent and `null` are different.
     #[serde(
         borrow,
         default,
@@ -248,30 +260,30 @@ pub struct RunActionParams<'a> {
         skip_serializing_if = "Option::is_none"
     )]
     pub input: Option<&'a RawValue>,
-    /// What a conversation starts with.
+    /// The value that a conversation starts with.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub init: Option<&'a RawValue>,
-    /// Who calls, and what else the action is to know.
+    /// The caller, and other data for the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<JsonObject>,
     /// Attributes of the root span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry_labels: Option<BTreeMap<String, String>>,
-    /// Whether chunks are wanted.
+    /// Whether the runtime sends chunks of the output before the result.
     #[serde(default, deserialize_with = "null_is_false")]
     pub stream: bool,
-    /// Whether inputs are sent while it runs.
+    /// Whether the manager sends further inputs while the action runs.
     #[serde(default, deserialize_with = "null_is_false")]
     pub stream_input: bool,
-    /// Which runtime was meant; for managers.
+    /// The runtime that is to run the action. Managers read it; a runtime ignores it.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub runtime_id: Option<Cow<'a, str>>,
 }
 
-/// The good answer to `runAction`.
+/// The response to a `runAction` that succeeded.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RunActionResult<'a> {
-    /// The output; none of an action that has none: `null` is not the same.
+    /// The output; absent for an action without output, which is not the same as `null`.
     #[serde(
         borrow,
         default,
@@ -279,12 +291,28 @@ pub struct RunActionResult<'a> {
         skip_serializing_if = "Option::is_none"
     )]
     pub result: Option<&'a RawValue>,
-    /// Where its trace is.
+    /// The trace of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<RunTelemetry>,
 }
 
-/// Names the trace of a run: in its answer, and as its state before that.
+/// The body that says why a run or another request over HTTP (V1) failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ErrorReply<E> {
+    /// The failure: an [`ErrorData`] for a run, a text for other requests.
+    pub error: E,
+}
+
+/// The end of a run over HTTP (V1): an [`ErrorReply`], or else a [`RunActionResult`].
+#[derive(Debug, Default, Deserialize)]
+pub struct RunEnd<'a> {
+    /// Why the run failed; `None` if it succeeded.
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
+}
+
+/// The trace of a run. A runtime sends it as the state of the run before any chunk, and again
+/// with the result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunTelemetry {
@@ -312,7 +340,7 @@ pub struct ChunkParams<'a> {
     /// The id of the request.
     #[serde(borrow)]
     pub request_id: &'a RawValue,
-    /// A piece of the output or of the input.
+    /// A chunk of the output or of the input.
     #[serde(borrow)]
     pub chunk: &'a RawValue,
 }
@@ -334,35 +362,35 @@ pub struct CancelActionParams {
     pub trace_id: String,
 }
 
-/// The answer to `cancelAction`.
+/// The response to `cancelAction`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CancelActionResult {
-    /// What was done.
+    /// Confirmation for people.
     pub message: String,
 }
 
-/// `listSessions`, from a manager of oxikit to a runtime of oxikit: what is asked of
-/// sessions has no method in the official protocol. The answers are those of the
-/// REST API for agents, here a [`SessionList`](crate::SessionList).
+/// `listSessions`, from a manager of oxikit to a runtime of oxikit: the official protocol has
+/// no methods for sessions. The responses are those of the REST API for agents, here a
+/// [`SessionList`](crate::SessionList).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListSessionsParams {
-    /// Whose sessions.
+    /// The agent of the sessions.
     pub agent: String,
-    /// At most so many.
+    /// Maximum number of sessions.
     #[serde(
         default,
         deserialize_with = "crate::number::optional_integer",
         skip_serializing_if = "Option::is_none"
     )]
     pub limit: Option<u64>,
-    /// Goes on where a page ended.
+    /// The `continuationToken` of the previous page; the first page if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation_token: Option<String>,
-    /// Only those that wait for something, or only the others.
+    /// Only sessions with this activity; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionActivity>,
-    /// Who asks, as for a run: whose sessions they are.
+    /// The context of the caller, as for a run. Only sessions of this caller are found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<JsonObject>,
 }
@@ -372,11 +400,11 @@ pub struct ListSessionsParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionParams {
-    /// Whose session.
+    /// The agent of the session.
     pub agent: String,
     /// The session.
     pub session_id: String,
-    /// Who asks, as for a run: whose sessions they are.
+    /// The context of the caller, as for a run. Only sessions of this caller are found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<JsonObject>,
 }
@@ -385,26 +413,26 @@ pub struct SessionParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkSessionParams {
-    /// Whose session.
+    /// The agent of the session.
     pub agent: String,
     /// The session.
     pub session_id: String,
-    /// Where the new one begins; without it where this one would go on.
+    /// The snapshot whose state the new session gets; the latest one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<String>,
-    /// Who asks, as for a run: whose sessions they are.
+    /// The context of the caller, as for a run. Only sessions of this caller are found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<JsonObject>,
 }
 
-/// What a manager tells a runtime that it has found (V1).
+/// The body of `/api/notify`, which a manager sends to each runtime that it finds (V1).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotifyParams {
-    /// Where spans and logs go.
+    /// Base URL of the server to which the runtime sends spans and log lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry_server_url: Option<String>,
-    /// What the manager speaks; see [`REFLECTION_API_SPEC_VERSION`].
+    /// Version of the protocol of the manager; see [`REFLECTION_API_SPEC_VERSION`].
     #[serde(
         default,
         deserialize_with = "crate::number::optional_integer",
@@ -413,13 +441,12 @@ pub struct NotifyParams {
     pub reflection_api_spec_version: Option<u32>,
 }
 
-/// The text of the `.gitignore` in a `.genkit` folder: what runtimes and tools write there
-/// while they run holds tokens and is not to be checked in. Data sets that the official
+/// The text of the `.gitignore` in a `.genkit` folder. Files that runtimes and tools write
+/// there while they run contain tokens and must not be checked in. Data sets that the official
 /// tools keep there may be.
 pub const GENKIT_GITIGNORE: &str = "/.*\n/runtimes/\n/servers/\n";
 
-/// A runtime that is reached over HTTP (V1), as its file below
-/// `.genkit/runtimes` says.
+/// The file below `.genkit/runtimes` by which tools find a runtime that listens on HTTP (V1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeFile {
@@ -431,9 +458,9 @@ pub struct RuntimeFile {
     /// The application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where it listens.
+    /// Base URL of its reflection server.
     pub reflection_server_url: String,
-    /// Since when, in ISO 8601.
+    /// Time at which the runtime started, in ISO 8601.
     pub timestamp: String,
     /// Language and version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -445,12 +472,6 @@ pub struct RuntimeFile {
         skip_serializing_if = "Option::is_none"
     )]
     pub reflection_api_spec_version: Option<u32>,
-}
-
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
 }
 
 fn null_is_false<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {

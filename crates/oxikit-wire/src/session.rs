@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::part::present;
 use crate::{JsonObject, Message, Part};
 
-/// What a session holds. Its pieces are shared between a session, its snapshots
-/// and the requests made of them, never copied.
+/// The state of a session. Messages, custom state and artifacts are shared between a session,
+/// its snapshots and model requests, and never copied.
 ///
-/// Absent and empty lists are told apart: a client that manages its own state
+/// An absent list is not the same as an empty one: a client that manages its own state
 /// gets back no member that it did not send.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -26,12 +26,12 @@ pub struct SessionState {
     /// The application's own state.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub custom: Option<Arc<Value>>,
-    /// What the agent has made.
+    /// The artifacts that the agent has produced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Arc<Artifact>>>,
 }
 
-/// Something an agent has made, such as a document.
+/// A result of an agent beside its messages, such as a document.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Artifact {
     /// A later artifact of the same name replaces this one.
@@ -39,7 +39,7 @@ pub struct Artifact {
     pub name: Option<String>,
     /// Its content.
     pub parts: Vec<Part>,
-    /// Notes.
+    /// Members of any names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }
@@ -51,12 +51,12 @@ pub struct Artifact {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSnapshot {
-    /// Names the snapshot.
+    /// Id of the snapshot.
     pub snapshot_id: String,
     /// The session it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The snapshot that the turn went on from.
+    /// The snapshot that the turn continued from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
     /// When it was first written.
@@ -64,10 +64,10 @@ pub struct SessionSnapshot {
     /// When it was last written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
-    /// When the detached work behind a pending snapshot was last alive.
+    /// Last sign of life of the detached turn behind a pending snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat_at: Option<String>,
-    /// How far the turn is.
+    /// Progress of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SnapshotStatus>,
     /// Why the turn ended.
@@ -81,19 +81,19 @@ pub struct SessionSnapshot {
     pub state: Option<SessionState>,
 }
 
-/// How far the turn behind a snapshot is.
+/// Progress of the turn that a snapshot belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SnapshotStatus {
-    /// Detached work goes on.
+    /// The turn is detached and still runs.
     Pending,
-    /// It ended well; a turn may go on from here.
+    /// The turn succeeded; another turn may continue from this snapshot.
     Completed,
-    /// Somebody stopped it.
+    /// It was stopped by a user or a program.
     Aborted,
-    /// It failed.
+    /// The turn failed.
     Failed,
-    /// Pending, but its work has not been heard of. Never stored, only reported.
+    /// Pending, but without a heartbeat for too long. Never stored, only reported.
     Expired,
 }
 
@@ -114,23 +114,23 @@ impl SnapshotStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentFinishReason {
-    /// The model said all it had to say.
+    /// The model completed its message.
     Stop,
     /// A length limit was reached.
     Length,
     /// A safety rule stopped it.
     Blocked,
-    /// A tool wants an answer from outside.
+    /// A tool waits for a response from outside.
     Interrupted,
     /// Another reason.
     Other,
-    /// Somebody stopped it.
+    /// It was stopped by a user or a program.
     Aborted,
-    /// The work goes on without the caller.
+    /// The turn continues in the background.
     Detached,
     /// It failed.
     Failed,
-    /// Nobody knows; also what a model of another server calls by another name.
+    /// The reason is not known, or another server uses a name that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -141,9 +141,9 @@ pub struct RuntimeError {
     /// The name of a status code, such as `NOT_FOUND`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// What went wrong.
+    /// Description of the failure.
     pub message: String,
-    /// More about it.
+    /// Details of the failure, of any form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }

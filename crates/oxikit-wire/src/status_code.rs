@@ -1,4 +1,13 @@
 //! The canonical status codes, with their gRPC and HTTP numbers.
+//!
+//! ```
+//! use oxikit_wire::StatusCode;
+//!
+//! let code: StatusCode = "NOT_FOUND".parse().unwrap();
+//! assert_eq!((code.grpc(), code.http()), (5, 404));
+//! assert_eq!(StatusCode::from_grpc(5), Some(code));
+//! assert!("not_found".parse::<StatusCode>().is_err(), "names are upper case");
+//! ```
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! status_codes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $grpc:literal $http:literal $text:literal)*) => {
-        /// How a call ended, in the codes that Genkit shares with gRPC.
+        /// The result of a call, in the codes that Genkit shares with gRPC.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum StatusCode {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
@@ -28,12 +37,13 @@ macro_rules! status_codes {
                 match self { $(Self::$variant => $grpc,)* }
             }
 
-            /// The HTTP status it maps to.
+            /// The HTTP status that a server answers with.
             pub const fn http(self) -> u16 {
                 match self { $(Self::$variant => $http,)* }
             }
 
-            /// What a stranger is told when the real message stays inside.
+            /// The message for callers that may not read the message of the error, which could
+            /// contain internal details.
             pub const fn standard_message(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
@@ -42,44 +52,44 @@ macro_rules! status_codes {
 }
 
 status_codes! {
-    /// It went well.
+    /// Success.
     Ok "OK" 0 200 "OK"
-    /// The caller left or asked to stop.
+    /// The caller disconnected or cancelled the call.
     Cancelled "CANCELLED" 1 499 "The call was cancelled"
-    /// Something failed and nobody knows what.
+    /// The cause of the failure is not known.
     Unknown "UNKNOWN" 2 500 "Unknown error"
-    /// The call can never work as it was made.
+    /// The input of the call is not valid; a retry fails too.
     InvalidArgument "INVALID_ARGUMENT" 3 400 "Invalid argument"
-    /// It took too long.
+    /// The call did not end before its deadline.
     DeadlineExceeded "DEADLINE_EXCEEDED" 4 504 "The call took too long"
-    /// The thing is not there, or not for this caller.
+    /// The resource does not exist, or this caller may not know that it does.
     NotFound "NOT_FOUND" 5 404 "Not found"
-    /// The thing is there already.
+    /// The resource exists already.
     AlreadyExists "ALREADY_EXISTS" 6 409 "Already exists"
-    /// The caller is known and may not do this.
+    /// The caller is authenticated, but not allowed to do this.
     PermissionDenied "PERMISSION_DENIED" 7 403 "Permission denied"
     /// A quota, a rate or a limit is used up.
     ResourceExhausted "RESOURCE_EXHAUSTED" 8 429 "A limit is used up"
     /// The system is not in the state that the call needs.
     FailedPrecondition "FAILED_PRECONDITION" 9 400 "A precondition is not met"
-    /// Another call got in the way; trying again from the start may work.
+    /// A concurrent call caused a conflict. A retry of the whole operation may succeed.
     Aborted "ABORTED" 10 409 "The call was aborted"
-    /// Past the end of what there is.
+    /// A position or number is beyond the valid range.
     OutOfRange "OUT_OF_RANGE" 11 400 "Out of range"
-    /// Not offered here.
+    /// The server does not support the operation.
     Unimplemented "UNIMPLEMENTED" 12 501 "Not implemented"
-    /// A fault of ours.
+    /// An error inside the application or the library.
     Internal "INTERNAL" 13 500 "Internal error"
-    /// Not reachable at the moment; trying again may work.
+    /// The service cannot be reached at the moment. A retry may succeed.
     Unavailable "UNAVAILABLE" 14 503 "Unavailable at the moment"
-    /// Data is lost or damaged for good.
+    /// Stored data is lost or damaged and cannot be recovered.
     DataLoss "DATA_LOSS" 15 500 "Data was lost"
-    /// The caller is not known.
+    /// The call has no valid credentials.
     Unauthenticated "UNAUTHENTICATED" 16 401 "Unauthenticated"
 }
 
 impl StatusCode {
-    /// The code with this gRPC number.
+    /// The code with this gRPC number; `None` above 16.
     pub fn from_grpc(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
@@ -99,7 +109,7 @@ impl FromStr for StatusCode {
     }
 }
 
-/// The text is not the name of a status code.
+/// The error of parsing a text that is not the name of a status code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownStatusCode;
 

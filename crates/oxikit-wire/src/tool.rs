@@ -1,4 +1,4 @@
-//! Tools as models see them.
+//! Tools as models see them, and the output of tools that answer with several parts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::part::present;
 use crate::{JsonObject, Part};
 
-/// What a model is told about a tool it may ask for.
+/// The description of a tool in a model request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDefinition {
-    /// The name without its namespace.
+    /// The name for the model, without its namespace; the namespaced name is in `metadata`.
     pub name: String,
-    /// What the tool does, for the model.
+    /// Description by which the model decides when to use the tool.
     pub description: String,
     /// JSON Schema of the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,24 +24,24 @@ pub struct ToolDefinition {
     /// The action behind it, such as `/tool/weather`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Notes, such as `originalName` of a namespaced tool.
+    /// Members of any names, such as `originalName` of a namespaced tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
 }
 
-/// Whether the model may, must or must not ask for tools.
+/// The rule for tool requests in a model's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolChoice {
-    /// The model decides.
+    /// The model decides whether it requests tools.
     Auto,
-    /// The model has to ask for a tool.
+    /// The model has to request at least one tool.
     Required,
-    /// The model may not ask for one.
+    /// The model must not request tools.
     None,
 }
 
-/// What a `/tool.v2` action answers: a result, further parts, notes.
+/// The output of a `/tool.v2` action: a result, further parts and metadata.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MultipartToolResponse {
     /// The result.

@@ -2,6 +2,13 @@
 //!
 //! Not OTLP: a runtime posts a [`TraceData`] with one or more spans, when they
 //! begin and again when they end; the server merges them by id.
+//!
+//! All that reads or writes the members of a span by name is here: a new member is
+//! added to [`SpanData`], and to those of the other types that need it.
+
+pub mod event;
+mod text;
+mod view;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +17,15 @@ use std::collections::BTreeMap;
 
 use crate::JsonObject;
 use crate::absent::null_is_default;
+
+pub use text::{
+    RawMembers, SpanAttributes, SpanEnd, SpanIds, SpanSearchText, SpanText, StatusSearchText,
+    StatusText, TraceText, TraceWriter,
+};
+pub use view::SpanView;
+
+/// The code of the status of a span that failed.
+pub const STATUS_ERROR: u8 = 2;
 
 /// A trace, or a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +54,7 @@ pub struct SpanData {
     pub span_id: String,
     /// The trace it belongs to.
     pub trace_id: String,
-    /// The span above it. The official server refuses `null` here.
+    /// The parent span; absent for a root. The official server rejects `null` here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_span_id: Option<String>,
     /// When it began, in milliseconds since 1970.
@@ -52,22 +68,57 @@ pub struct SpanData {
     /// Links to other spans.
     #[serde(default, deserialize_with = "null_is_default")]
     pub links: Vec<Value>,
-    /// Who made the span.
+    /// The library that recorded the span.
     pub instrumentation_library: InstrumentationLibrary,
-    /// `INTERNAL`, mostly.
+    /// The span kind of OpenTelemetry; spans of actions have `INTERNAL`.
     pub span_kind: String,
     /// Whether the parent ran in the same process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_process_as_parent_span: Option<SameProcess>,
-    /// How it ended.
+    /// Success or failure; absent while the span runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SpanStatusData>,
-    /// What happened in between.
+    /// Events while the span ran, such as an exception.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_events: Option<TimeEvents>,
 }
 
-/// Who made a span.
+/// A part of a span or of a log line that the application has filled and that may hold secrets.
+#[derive(Debug)]
+pub enum FreeForm<'a> {
+    /// A string, such as a name or a message.
+    Text(&'a mut String),
+    /// An object with members of any names.
+    Members(&'a mut JsonObject),
+    /// Any JSON value.
+    Value(&'a mut Value),
+}
+
+impl SpanData {
+    /// Calls `visit` with every part that the application has filled, for redaction.
+    pub fn visit_free_form(&mut self, mut visit: impl FnMut(FreeForm<'_>)) {
+        visit(FreeForm::Text(&mut self.display_name));
+        visit(FreeForm::Members(&mut self.attributes));
+        self.links.iter_mut().for_each(|link| visit(FreeForm::Value(link)));
+        if let Some(message) = self.status.as_mut().and_then(|status| status.message.as_mut()) {
+            visit(FreeForm::Text(message));
+        }
+        for event in self.time_events.iter_mut().flat_map(|events| &mut events.time_event) {
+            visit(FreeForm::Text(&mut event.annotation.description));
+            visit(FreeForm::Members(&mut event.annotation.attributes));
+        }
+    }
+}
+
+impl LogRecord {
+    /// Calls `visit` with every part that the application has filled, for redaction.
+    pub fn visit_free_form(&mut self, mut visit: impl FnMut(FreeForm<'_>)) {
+        visit(FreeForm::Value(&mut self.body));
+        visit(FreeForm::Members(&mut self.attributes));
+    }
+}
+
+/// The library that recorded a span or a log line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstrumentationLibrary {
@@ -81,20 +132,20 @@ pub struct InstrumentationLibrary {
     pub schema_url: Option<String>,
 }
 
-/// Whether the parent ran in the same process.
+/// Tells whether the parent span ran in the same process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SameProcess {
-    /// It did.
+    /// `true` if both spans were recorded by one process.
     pub value: bool,
 }
 
-/// How a span ended.
+/// The status of a span that has ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SpanStatusData {
-    /// 0 and 1 are good, 2 is an error.
+    /// 0 (unset) and 1 (ok) mean success, [`STATUS_ERROR`] means failure.
     #[serde(deserialize_with = "crate::number::integer")]
     pub code: u8,
-    /// What went wrong.
+    /// Description of the failure; absent after success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -103,26 +154,26 @@ pub struct SpanStatusData {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimeEvents {
-    /// In the order they happened.
+    /// The events in the order in which they happened.
     #[serde(default, deserialize_with = "null_is_default")]
     pub time_event: Vec<TimeEvent>,
 }
 
-/// Something that happened at a moment.
+/// One event of a span.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeEvent {
-    /// When, in milliseconds since 1970.
+    /// Time of the event, in milliseconds since 1970.
     pub time: f64,
-    /// What.
+    /// Kind and attributes of the event.
     pub annotation: Annotation,
 }
 
-/// What happened.
+/// Kind and attributes of an event.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Annotation {
     /// The kind of event, such as `exception`.
     pub description: String,
-    /// More about it.
+    /// Attributes of the event, such as `exception.message`.
     pub attributes: JsonObject,
 }
 
@@ -130,7 +181,7 @@ pub struct Annotation {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogRecord {
-    /// Given by whoever stores the line.
+    /// Id of the line. The receiving server sets it, because OTLP has none.
     pub log_id: String,
     /// The trace it was written in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,17 +189,17 @@ pub struct LogRecord {
     /// The span it was written in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_id: Option<String>,
-    /// When, in milliseconds since 1970.
+    /// Time of the line, in milliseconds since 1970.
     pub timestamp: f64,
-    /// 5 is debug, 9 is info, 13 is a warning, 17 an error.
+    /// Severity in the numbers of OpenTelemetry: 5 debug, 9 info, 13 warning, 17 error.
     #[serde(deserialize_with = "crate::number::integer")]
     pub severity_number: i64,
-    /// The same as a word, such as `INFO`.
+    /// Name of the severity, such as `INFO`.
     pub severity_text: String,
-    /// What was said; a text, mostly.
+    /// The message: a string, or any JSON value of a structured line.
     pub body: Value,
-    /// More about it.
+    /// Further members of the line, such as its fields.
     pub attributes: JsonObject,
-    /// Who has said it.
+    /// The library that wrote the line.
     pub instrumentation_library: InstrumentationLibrary,
 }

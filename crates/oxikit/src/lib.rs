@@ -1,8 +1,16 @@
 //! Build AI flows, tools, prompts and agents: Genkit for Rust.
 //!
-//! An application is an [`Oxikit`]. What is defined on it becomes an
-//! [`Action`]: checked by schema, traced, streamed and cancelled alike, whoever
-//! calls it. [`prelude`] brings what most programs need.
+//! This crate is the one dependency of an application. It has no code of its own: it
+//! re-exports [`oxikit_ai`], and each of the other crates as a module behind a feature.
+//!
+//! ```toml
+//! [dependencies]
+//! oxikit = { version = "0.1", features = ["providers", "sqlite"] }
+//! ```
+//!
+//! An application is an [`Oxikit`]. Each flow, tool, prompt or agent that it defines is an
+//! [`Action`], which is checked by schema, traced, streamed and cancelled in the same way
+//! whichever caller runs it. [`prelude`] has the names that most programs need.
 //!
 //! ```
 //! use oxikit::prelude::*;
@@ -14,103 +22,59 @@
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
-//! let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+//! let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
 //! let sum = ai.define_flow("sum", |question: String, ctx: Context| async move {
 //!     Ok(ctx.generate().prompt(question).tool(add()).await?.text())
 //! });
-//! println!("{}", sum.run("What does add say about 2 and 3?".to_owned()).await?);
+//! println!("{}", sum.run("What does add say about 2 and 3?").await?);
 //! # Ok(()) }
 //! ```
 //!
-//! | to | see |
-//! | --- | --- |
-//! | write the application's own work | [`Oxikit::define_flow`] |
-//! | ask a model | [`Oxikit::generate`], [`Generate`] |
-//! | let a model act | [`tool`], [`Tool`], [`interrupt`] |
-//! | keep a conversation | [`Oxikit::define_agent`], [`Agent::chat`], [`Session`] |
-//! | keep prompts in files | [`Oxikit::load_prompts`], [`Oxikit::prompt`] |
-//! | wrap calls: retry, fallback, cache, logging | [`middleware`] |
-//! | answer from documents | [`Oxikit::embed`], [`Oxikit::retrieve`], [`MemoryVectorStore`] |
-//! | judge results | [`Oxikit::evaluate`], [`Evaluator`] |
-//! | run without a key | [`offline`] |
+//! | to | see | feature |
+//! | --- | --- | --- |
+//! | write the application's own work | [`Oxikit::define_flow`] | |
+//! | ask a model | [`Oxikit::generate`], [`Generate`] | |
+//! | let a model act | [`tool`], [`Tool`], [`interrupt`] | |
+//! | keep a conversation | [`Oxikit::define_agent`], [`Agent::chat`], [`Session`] | |
+//! | keep prompts in files | [`Oxikit::load_prompts`], [`Oxikit::prompt`] | |
+//! | load prompts from a prompt manager | [`Oxikit::load_prompts_from`], `oxikit::client::PromptManager` | `client` |
+//! | wrap calls: retry, fallback, cache, logging | [`middleware`] | |
+//! | answer from documents | [`Oxikit::embed`], [`Oxikit::retrieve`], [`MemoryVectorStore`] | |
+//! | judge results | [`Oxikit::evaluate`], [`Evaluator`] | |
+//! | run without a key | [`offline`] | |
+//! | use Gemini, OpenAI, Anthropic or Ollama | `oxikit::providers` | `providers` |
+//! | serve over HTTP | `oxikit::serve` | `serve` (default) |
+//! | run actions from the developer tools | `oxikit::serve::reflect` | `dev-tools` (default), `wss` |
+//! | log to the standard error | `oxikit::serve::init_log` | `log` (default) |
+//! | serve and call A2A agents over gRPC too | `oxikit::serve::Server::a2a`, `oxikit::client::a2a` | `a2a-grpc` |
+//! | accept callers with a JWT, sign A2A cards | `oxikit::serve::JwtAuth`, `oxikit::serve::a2a::CardSigner` | `jwt` |
+//! | accept callers with a TLS certificate | `oxikit::serve::ClientCert` | `mutual-tls` |
+//! | check signatures of A2A cards | `oxikit::client::a2a::CardVerifier` | `signed-cards` |
+//! | call webhooks when tasks of A2A agents change | `oxikit::serve::a2a::PushNotifications` | `a2a-push` |
+//! | send spans to an OpenTelemetry collector | `oxikit::serve::serve` | `otlp` |
+//! | keep sessions and streams in a database | `oxikit::sql` | `sqlite`, `postgres` |
+//! | call actions and agents of other servers | `oxikit::client` | `client` |
+//! | serve tools to coding agents | `oxikit::mcp` | `mcp` |
+//! | use `?` on errors of `anyhow` | [`Status`] | `anyhow` |
+//!
+//! The crates can also be used without this one. Code that the [`tool`] attribute generates
+//! refers to the crate `oxikit`, so an application without the facade depends on
+//! `oxikit = { package = "oxikit-ai", version = "0.1" }`.
 
-mod agent;
-mod answer;
-mod app;
-mod embed;
-mod evaluate;
-mod file_sessions;
-mod flow;
-mod format;
-mod generate;
-mod lookup;
-pub mod middleware;
-mod model;
-pub mod offline;
-mod offline_embed;
-mod operation;
-mod plugin;
-mod prompt;
-mod rerank;
-mod resource;
-mod retrieve;
-mod tool;
-mod vector_store;
+// Says on docs.rs which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
-pub use agent::{Agent, AgentBuilder, Session, SessionExt, Turn, TurnReply, WhileBusy};
-pub use app::{Builder, Oxikit};
-pub use async_trait::async_trait;
-pub use embed::{EmbedCall, EmbedManyCall, Embedder, EmbedderBuilder};
-pub use evaluate::{EvaluateCall, Evaluator, EvaluatorBuilder};
-pub use file_sessions::{FileLayout, FileSessions};
-pub use flow::{Flow, FlowStream};
-pub use generate::{Generate, GenerateExt, GenerateStream, ModelRef, Reply};
-pub use model::{Model, ModelBuilder};
-pub use offline_embed::offline_embedder;
-pub use operation::{
-    BackgroundAction, BackgroundActionBuilder, BackgroundModel, BackgroundModelBuilder,
-    BackgroundStart,
-};
-pub use oxikit_core::chat::{Chat, ChatReply, ChatTurn, DetachedTurn, LocalAgent, ToolInterrupt};
-pub use oxikit_core::ports::memory::MemorySessions;
-pub use oxikit_core::{
-    Action, ActionContext, ActionKind, Call, Context, Emitter, Event, Payload, Registry, Result,
-    ResultExt, Run, Schema, Secret, Status, StatusCode,
-};
-pub use oxikit_macros::tool;
-pub use oxikit_wire as wire;
-pub use oxikit_wire::{Document, Message, Part, Role};
-pub use oxikit_wire::{
-    EmbedRequest, EmbedResponse, Embedding, EvalDataPoint, EvalFnResponse, EvalStatus,
-    IndexRequest, Operation, RankedDocument, RerankRequest, RerankResponse, RetrieveRequest,
-    RetrieveResponse, Score, Scores,
-};
-pub use plugin::Plugin;
-pub use prompt::{Prompt, PromptBuilder, PromptDirectory, PromptExt};
-pub use rerank::{RerankCall, Reranker};
-pub use resource::{Resource, ResourceBuilder, ResourceContent, ResourceRequest};
-pub use retrieve::{IndexCall, Indexer, RetrievalExt, RetrieveCall, Retriever, RetrieverBuilder};
-pub use tool::{Tool, ToolBuilder, ToolContext, interrupt, respond_to, restart_of};
-pub use vector_store::{MemoryVectorStore, MemoryVectorStoreOptions};
+#[doc(inline)]
+pub use oxikit_ai::*;
 
-/// What most programs need: `use oxikit::prelude::*;`.
-pub mod prelude {
-    pub use crate::offline::Offline;
-    pub use crate::{
-        ActionContext, Agent, Context, Document, Emitter, GenerateExt, Message, Oxikit, Part,
-        Prompt, PromptExt, Result, ResultExt, RetrievalExt, SessionExt, Status, StatusCode, Tool,
-        ToolContext, interrupt, respond_to, restart_of, tool,
-    };
-    pub use schemars::JsonSchema;
-    pub use serde::{Deserialize, Serialize};
-    pub use serde_json::{Value, json};
-}
-
-/// For the code that macros write.
-#[doc(hidden)]
-pub mod __private {
-    pub use {schemars, serde};
-}
-
-// The macro names the crate by its full path, also from inside.
-extern crate self as oxikit;
+#[cfg(feature = "client")]
+pub use oxikit_client as client;
+#[cfg(feature = "mcp")]
+pub use oxikit_mcp as mcp;
+#[cfg(feature = "providers")]
+pub use oxikit_providers as providers;
+#[cfg(feature = "serve")]
+pub use oxikit_serve as serve;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use oxikit_sql as sql;

@@ -7,7 +7,7 @@ use super::report::{Row, number};
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 130.0;
-/// Where bars begin and end, as multiples of the floor, and the room they have.
+/// Where bars begin and end, as multiples of the floor, and the width in between.
 const SCALE: (f64, f64) = (0.5, 200.0);
 const ROOM: f64 = 560.0;
 const BAR: f64 = 15.0;
@@ -15,16 +15,21 @@ const STEP: f64 = 18.0;
 const TOP: f64 = 88.0;
 
 /// From fast to slow, with the class that colours it.
-const BARS: [(Peer, &str); 9] = [
+const BARS: [(Peer, &str); 14] = [
     (Peer::Floor, "floor"),
     (Peer::FloorOrdered, "floor"),
     (Peer::Oxikit, "oxikit"),
     (Peer::OxikitStores, "oxikit"),
     (Peer::Tools, "oxikit"),
+    (Peer::Prompts, "oxikit"),
     (Peer::GenkitJs, "js"),
     (Peer::GenkitPython, "py"),
     (Peer::OfficialManager, "js"),
     (Peer::OfficialTelemetry, "js"),
+    (Peer::A2aJs03, "js"),
+    (Peer::A2aJs1, "js"),
+    (Peer::A2aPython, "py"),
+    (Peer::NaivePrompts, "py"),
 ];
 
 /// Has its own background, so that it can be read on any page.

@@ -1,5 +1,5 @@
-//! How the developer tools are measured: each trial loads one of their peers, and answers
-//! what the load client says of it.
+//! The measurements of the developer tools. Each trial loads one peer, and returns the figures of the
+//! load client.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,27 +11,30 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::peers::{self, Peer};
+use super::rooms::Rooms;
 use super::tool_server::{Settings, ToolServer};
 use crate::tools;
 
 const ECHO: &str = r#"{"key":"/flow/echo","input":{"n":1},"runtimeId":"fast-0"}"#;
 const COUNT: &str = r#"{"key":"/flow/count","input":{"n":10000}}"#;
-/// For memory to settle after a start.
+/// Pause after a start, until the memory is stable.
 const SETTLE: Duration = Duration::from_millis(500);
 /// Traces that are stored to see what that costs among those that are there.
 const INGESTED: u32 = 3_000;
 /// Databases of traces are made again after so long, before the tools find them too old.
 const KEPT: Duration = Duration::from_secs(5 * 24 * 60 * 60);
 
-/// What stays between the trials of a run.
+/// The state that is kept between the trials of a run.
 #[derive(Default)]
 pub(super) struct DevTools {
     /// With so many runtimes.
     managers: HashMap<(Peer, usize), ToolServer>,
     /// Official servers with so many traces, which take long to be filled.
     filled: HashMap<(Peer, u32), ToolServer>,
-    /// What a post costs among a thousand traces, in this round.
+    /// Cost of a post with a thousand stored traces, in this round.
     ingest_1k_us: Option<f64>,
+    /// Of the suite `prompts`.
+    pub(super) rooms: Rooms,
 }
 
 impl DevTools {
@@ -92,7 +95,7 @@ pub(super) fn append(_: &mut DevTools, peer: Peer, count: u32) -> Result<Value> 
     load(&server, &["append", &server.traces(), "-n", &count.to_string()])
 }
 
-/// Sockets that nobody says anything on.
+/// Idle sockets.
 pub(super) fn idle_sockets(_: &mut DevTools, peer: Peer, count: u32) -> Result<Value> {
     let settings = Settings { max_sockets: Some(count + 100), ..Settings::default() };
     let server = ToolServer::start(peer, &settings)?;
@@ -109,7 +112,7 @@ pub(super) fn traces<const SIZE: u32>(
     if peer != Peer::Tools {
         return listed(tools.filled(peer, SIZE)?, count);
     }
-    // Somebody may have asked for this size alone.
+    // The user may have chosen this size only.
     if SIZE != 1_000 && tools.ingest_1k_us.is_none() {
         traces::<1_000>(tools, peer, count)?;
     }
@@ -222,7 +225,7 @@ fn load(server: &ToolServer, args: &[&str]) -> Result<Value> {
     load.args(["-c", "ulimit -n 20000; exec \"$0\" \"$@\""]).arg(peers::load_client());
     load.args(args).args(["--pid", &server.pid()]);
     let output = tools::read_within(&mut load, Duration::from_secs(300))?;
-    serde_json::from_str(output.trim()).context("the load client did not answer JSON")
+    serde_json::from_str(output.trim()).context("the output of the load client is not JSON")
 }
 
 fn cpu(answer: &Value) -> Result<f64> {

@@ -1,17 +1,22 @@
-//! What is promised of a figure, and whether it is so.
+//! The goals of figures, and whether they are reached.
 
+use std::collections::HashMap;
+
+use super::peers::Peer;
 use super::report::number;
 
 /// Bounds of a figure; smaller figures are better.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Goal {
     pub(super) at_most: Option<f64>,
-    /// What the bound above moves with; without it the bound is absolute.
+    /// The reference of a relative bound; without it the bound is absolute.
     pub(super) scale: Option<Scale>,
     /// At least this share of the floor: the floor's figure / ours, in per cent.
     pub(super) of_floor: Option<f64>,
     /// At least as many times better than Genkit JS.
     pub(super) times_js: Option<f64>,
+    /// At least as many times better than each of these.
+    pub(super) times: &'static [(Peer, f64)],
     /// At most this much above the floor's figure.
     pub(super) above_floor: Option<f64>,
 }
@@ -27,15 +32,17 @@ pub(super) struct Scale {
 
 /// The medians of a run that a goal is held against.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measured<F> {
+pub(super) struct Measured<'a, F> {
     pub(super) ours: f64,
     pub(super) floor: Option<f64>,
     pub(super) official: Option<f64>,
+    /// All peers.
+    pub(super) medians: &'a HashMap<Peer, f64>,
     /// The floor of any figure.
     pub(super) floor_of: F,
 }
 
-/// How a figure stands to what is promised.
+/// The result of comparing a figure with its goals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Verdict {
     Free,
@@ -49,8 +56,14 @@ pub(super) enum Verdict {
 }
 
 impl Goal {
-    pub(super) const NONE: Self =
-        Self { at_most: None, scale: None, of_floor: None, times_js: None, above_floor: None };
+    pub(super) const NONE: Self = Self {
+        at_most: None,
+        scale: None,
+        of_floor: None,
+        times_js: None,
+        times: &[],
+        above_floor: None,
+    };
 
     /// A bound that is the same on every machine: bytes, counts, ratios, times that are waited.
     pub(super) const fn at_most(bound: f64) -> Self {
@@ -74,9 +87,13 @@ impl Goal {
         Self { times_js: Some(times), ..self }
     }
 
+    pub(super) const fn and_times(self, times: &'static [(Peer, f64)]) -> Self {
+        Self { times, ..self }
+    }
+
     pub(super) fn is_none(&self) -> bool {
         let parts = [self.at_most, self.of_floor, self.times_js, self.above_floor];
-        parts.iter().all(Option::is_none)
+        parts.iter().all(Option::is_none) && self.times.is_empty()
     }
 
     /// The bound as it is in this run. `None` when there is none, or the floor is not known.
@@ -87,9 +104,9 @@ impl Goal {
         Some(self.at_most? * scale?)
     }
 
-    /// `None` when it cannot be told.
-    fn is_met<F: Fn(&str) -> Option<f64>>(&self, measured: &Measured<F>) -> Option<bool> {
-        let Measured { ours, floor, official, floor_of } = measured;
+    /// `None` if a peer of the goal was not measured.
+    fn is_met<F: Fn(&str) -> Option<f64>>(&self, measured: &Measured<'_, F>) -> Option<bool> {
+        let Measured { ours, floor, official, medians, floor_of } = measured;
         let mut met = true;
         if self.at_most.is_some() {
             met &= *ours <= self.bound(floor_of)?;
@@ -103,28 +120,32 @@ impl Goal {
         if let Some(times) = self.times_js {
             met &= (*official)? >= times * ours;
         }
+        for (peer, times) in self.times {
+            met &= *medians.get(peer)? >= times * ours;
+        }
         Some(met)
     }
 
     /// Such as `70 %, 14 ×`. A bound that moves is followed by what it is in this run:
     /// `70 µs (now 66.9)`.
-    pub(super) fn words(&self, unit: &str, floor_of: impl Fn(&str) -> Option<f64>) -> String {
+    pub(super) fn describe(&self, unit: &str, floor_of: impl Fn(&str) -> Option<f64>) -> String {
         let now = self.scale.and_then(|_| self.bound(floor_of));
         let now = now.map(|bound| format!(" (now {})", number(bound))).unwrap_or_default();
-        let words = [
+        let parts = [
             self.at_most.map(|bound| format!("{bound} {unit}{now}")),
             self.of_floor.map(|percent| format!("{percent} %")),
             self.above_floor.map(|bound| format!("floor + {bound} {unit}")),
             self.times_js.map(|times| format!("{times} ×")),
         ];
-        words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        let times = self.times.iter().map(|(peer, times)| format!("{times} × {}", peer.name()));
+        parts.into_iter().flatten().chain(times).collect::<Vec<_>>().join(", ")
     }
 }
 
 impl Verdict {
     pub(super) fn of<F: Fn(&str) -> Option<f64>>(
         (must, aim): (&Goal, &Goal),
-        measured: &Measured<F>,
+        measured: &Measured<'_, F>,
     ) -> Self {
         if must.is_none() && aim.is_none() {
             return Self::Free;
@@ -164,7 +185,8 @@ mod tests {
 
     fn verdict(goals: (&Goal, &Goal), ours: f64, floor: Option<f64>, js: Option<f64>) -> Verdict {
         let floor_of = |figure: &str| floor.filter(|_| figure == "echo");
-        Verdict::of(goals, &Measured { ours, floor, official: js, floor_of })
+        let medians = HashMap::new();
+        Verdict::of(goals, &Measured { ours, floor, official: js, medians: &medians, floor_of })
     }
 
     #[track_caller]
@@ -197,7 +219,24 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_cannot_be_told_fails_the_run() {
+    fn a_goal_may_name_several_peers() {
+        let must = Goal::at_most(40.0).and_times(&[(Peer::A2aJs03, 6.0), (Peer::A2aPython, 25.0)]);
+        let check = |ours, peers: &[(Peer, f64)], expected| {
+            let medians = peers.iter().copied().collect();
+            let (floor, official, floor_of) = (None, None, |_: &str| None);
+            let measured = Measured { ours, floor, official, medians: &medians, floor_of };
+            assert_eq!(Verdict::of((&must, &Goal::NONE), &measured), expected);
+        };
+        check(40.0, &[(Peer::A2aJs03, 240.0), (Peer::A2aPython, 1000.0)], Verdict::Must);
+        check(40.0, &[(Peer::A2aJs03, 239.0), (Peer::A2aPython, 1000.0)], Verdict::Missed);
+        check(40.0, &[(Peer::A2aJs03, 240.0), (Peer::A2aPython, 999.0)], Verdict::Missed);
+        check(40.0, &[(Peer::A2aJs03, 240.0)], Verdict::Unmeasured);
+        let text = must.describe("µs", |_| None);
+        assert_eq!(text, "40 µs, 6 × a2a-js 0.3, 25 × a2a-python 0.3");
+    }
+
+    #[test]
+    fn a_goal_without_its_peer_fails_the_run() {
         let failures = [Verdict::Missed, Verdict::Unmeasured];
         let fine = [Verdict::Free, Verdict::Aim, Verdict::Must, Verdict::Short];
         assert!(failures.into_iter().all(Verdict::is_failure));
@@ -207,9 +246,9 @@ mod tests {
     #[test]
     fn a_goal_reads_as_in_the_specification() {
         let unknown = |_: &str| None;
-        assert_eq!(MUST.words("µs", unknown), "70 %, 14 ×");
-        assert_eq!(Goal::at_most(0.5).and_times_js(5.0).words("µs", unknown), "0.5 µs, 5 ×");
+        assert_eq!(MUST.describe("µs", unknown), "70 %, 14 ×");
+        assert_eq!(Goal::at_most(0.5).and_times_js(5.0).describe("µs", unknown), "0.5 µs, 5 ×");
         let moving = Goal::cpu_at_most(70.0, "echo", 28.0);
-        assert_eq!(moving.words("µs", |_| Some(42.0)), "70 µs (now 105)");
+        assert_eq!(moving.describe("µs", |_| Some(42.0)), "70 µs (now 105)");
     }
 }

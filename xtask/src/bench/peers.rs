@@ -1,14 +1,40 @@
-//! The programs that are measured: how they are had, started and stopped.
+//! The programs that are measured: builds or installs, starts and stops them.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::{metadata, tools};
+
+/// The folder of our programs, if it is another than that of this checkout: those of an
+/// earlier commit, which are measured in turns with the current ones.
+static EARLIER_PROGRAMS: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// From now on our programs are those of this folder, or those of this checkout.
+pub(super) fn use_programs_of(folder: Option<PathBuf>) {
+    *EARLIER_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner) = folder;
+}
+
+fn earlier_programs() -> Option<PathBuf> {
+    EARLIER_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// A word for files of the programs that are used now.
+pub(super) fn programs_label() -> &'static str {
+    if earlier_programs().is_some() { "before" } else { "now" }
+}
+
+fn our_program(name: &str) -> Result<PathBuf> {
+    Ok(match earlier_programs() {
+        Some(folder) => folder.join(name),
+        None => metadata::target_dir()?.join("release").join(name),
+    })
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Peer {
@@ -24,10 +50,18 @@ pub(super) enum Peer {
     Tools,
     OfficialManager,
     OfficialTelemetry,
+    /// Agents on the official packages of A2A.
+    A2aJs03,
+    A2aJs1,
+    A2aPython,
+    /// Our prompt manager: the program `oxikit`.
+    Prompts,
+    /// The live rooms of a prompt manager without any refinement.
+    NaivePrompts,
 }
 
 impl Peer {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Floor,
         Self::FloorOrdered,
         Self::Oxikit,
@@ -37,12 +71,22 @@ impl Peer {
         Self::Tools,
         Self::OfficialManager,
         Self::OfficialTelemetry,
+        Self::A2aJs03,
+        Self::A2aJs1,
+        Self::A2aPython,
+        Self::Prompts,
+        Self::NaivePrompts,
     ];
     /// One of them takes part in a suite, at most.
-    pub(super) const OURS: [Self; 3] = [Self::Oxikit, Self::OxikitStores, Self::Tools];
-    /// What ours is compared with; one of them has a figure, at most.
+    pub(super) const OURS: [Self; 4] =
+        [Self::Oxikit, Self::OxikitStores, Self::Tools, Self::Prompts];
+    /// The figure that ours is compared with; at most one of them is set.
     pub(super) const OFFICIAL: [Self; 3] =
         [Self::GenkitJs, Self::OfficialManager, Self::OfficialTelemetry];
+
+    /// Goals mention these by name.
+    pub(super) const NAMED: [Self; 4] =
+        [Self::A2aJs03, Self::A2aJs1, Self::A2aPython, Self::NaivePrompts];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -55,42 +99,60 @@ impl Peer {
             Self::Tools => "oxikit start",
             Self::OfficialManager => "official manager",
             Self::OfficialTelemetry => "official telemetry",
+            Self::A2aJs03 => "a2a-js 0.3",
+            Self::A2aJs1 => "a2a-js 1",
+            Self::A2aPython => "a2a-python 0.3",
+            Self::Prompts => "oxikit prompts",
+            Self::NaivePrompts => "FastAPI",
         }
     }
 
     /// Whether a run goes on without it.
     pub(super) fn may_be_absent(self) -> bool {
-        self == Self::GenkitPython || Self::OFFICIAL.contains(&self)
+        self == Self::GenkitPython || Self::OFFICIAL.contains(&self) || Self::NAMED.contains(&self)
     }
 
     /// Installs or builds it.
     pub(super) fn prepare(self) -> Result<()> {
+        if Self::OURS.contains(&self) && earlier_programs().is_some() {
+            return Ok(());
+        }
         match self {
             Self::Floor => build_floor(&[]),
             Self::FloorOrdered => build_floor(&["--features=ordered", "--bin=floor-ordered"]),
             Self::Oxikit => build(&["--package=oxikit-bench", "--bin=oxikit-bench"]),
             Self::OxikitStores => build(&["--package=oxikit-bench", "--bin=oxikit-bench-stores"]),
             // Together, so that what both use is built once.
-            Self::Tools => build(&["--package=oxikit-devtools", "--package=oxikit-bench-traces"]),
+            Self::Tools | Self::Prompts => {
+                build(&["--package=oxikit-cli", "--package=oxikit-bench-traces"])
+            }
             Self::GenkitJs => install_js("genkit-express"),
             Self::OfficialManager => install_js("genkit-manager"),
             Self::OfficialTelemetry => install_js("genkit-telemetry"),
-            Self::GenkitPython => install_python(),
+            Self::GenkitPython => install_python("genkit-python"),
+            Self::A2aJs03 => install_js("a2a-js-0.3"),
+            Self::A2aJs1 => install_js("a2a-js-1"),
+            Self::A2aPython => install_python("a2a-python-0.3"),
+            Self::NaivePrompts => install_python("prompt-room"),
         }
     }
 
-    /// What starts it; it listens on `$PORT`.
+    /// The command that starts it. It listens on `$PORT`.
     pub(super) fn program(self) -> Result<PathBuf> {
         Ok(match self {
             Self::Floor => floor_target().join("release/floor"),
             Self::FloorOrdered => floor_target().join("release/floor-ordered"),
-            Self::Oxikit => metadata::target_dir()?.join("release/oxikit-bench"),
-            Self::OxikitStores => metadata::target_dir()?.join("release/oxikit-bench-stores"),
-            Self::Tools => metadata::target_dir()?.join("release/oxikit"),
+            Self::Oxikit => our_program("oxikit-bench")?,
+            Self::OxikitStores => our_program("oxikit-bench-stores")?,
+            Self::Tools | Self::Prompts => our_program("oxikit")?,
             Self::GenkitJs => dir("genkit-express").join("start.sh"),
             Self::OfficialManager => dir("genkit-manager").join("start.sh"),
             Self::OfficialTelemetry => dir("genkit-telemetry").join("start.sh"),
             Self::GenkitPython => dir("genkit-python").join("start.sh"),
+            Self::A2aJs03 => dir("a2a-js-0.3").join("start.sh"),
+            Self::A2aJs1 => dir("a2a-js-1").join("start.sh"),
+            Self::A2aPython => dir("a2a-python-0.3").join("start.sh"),
+            Self::NaivePrompts => dir("prompt-room").join("start.sh"),
         })
     }
 }
@@ -100,9 +162,9 @@ pub(super) fn load_client() -> PathBuf {
     floor_target().join("release/load")
 }
 
-/// What fills a database with traces, once our tools are built.
+/// The program that fills a database with traces, once our tools are built.
 pub(super) fn trace_filler() -> Result<PathBuf> {
-    Ok(metadata::target_dir()?.join("release/oxikit-bench-traces"))
+    our_program("oxikit-bench-traces")
 }
 
 fn dir(peer: &str) -> PathBuf {
@@ -135,8 +197,8 @@ fn install_js(peer: &str) -> Result<()> {
     tools::run(npm.current_dir(dir))
 }
 
-fn install_python() -> Result<()> {
-    let dir = dir("genkit-python");
+fn install_python(peer: &str) -> Result<()> {
+    let dir = dir(peer);
     let done = dir.join("venv/installed");
     let wanted = std::fs::read_to_string(dir.join("requirements.txt"))?;
     if std::fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {
@@ -149,7 +211,7 @@ fn install_python() -> Result<()> {
     Ok(std::fs::write(done, wanted)?)
 }
 
-/// A peer at work on a loopback port of its own; stopped when dropped.
+/// A running peer on its own loopback port. It is stopped when this is dropped.
 #[derive(Debug)]
 pub(super) struct Server {
     child: Child,
@@ -160,14 +222,21 @@ impl Server {
     pub(super) fn start(peer: Peer, variables: &[(&str, &str)]) -> Result<Self> {
         // A manager has two more ports, which follow.
         let port = if peer == Peer::OfficialManager { free_ports(3)? } else { free_port()? };
+        Self::launch(peer, port, |command| {
+            command.env("PORT", port.to_string()).envs(variables.iter().copied());
+        })
+    }
+
+    /// Starts the program of a peer, with what `set` adds to the command, and waits until it
+    /// listens on this port.
+    pub(super) fn launch(peer: Peer, port: u16, set: impl FnOnce(&mut Command)) -> Result<Self> {
         let log = out_dir()?.join(format!("{}.log", peer.name().replace([',', ' '], "-")));
         let log = File::create(log)?;
         // Ten thousand streams need as many files; `exec` keeps the process id.
-        let child = Command::new("sh")
-            .args(["-c", "ulimit -n 20000; exec \"$0\""])
-            .arg(peer.program()?)
-            .env("PORT", port.to_string())
-            .envs(variables.iter().copied())
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n 20000; exec \"$0\" \"$@\""]).arg(peer.program()?);
+        set(&mut command);
+        let child = command
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -230,7 +299,7 @@ fn free_ports(count: u16) -> Result<u16> {
     bail!("there are no {count} free ports in a row")
 }
 
-/// Where logs and single runs are kept.
+/// The folder of logs and single runs.
 pub(super) fn out_dir() -> Result<PathBuf> {
     let out = tools::root().join("bench/out");
     std::fs::create_dir_all(&out)?;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench reflection`: what it costs an application to be connected with the
-//! developer tools, and to tell them of every call.
+//! `cargo xtask bench reflection`: the cost of a connection with the developer tools, to which every
+//! call is sent.
 
 use super::goals::Goal;
 use super::peers::Peer::{Floor, GenkitJs, Oxikit};
@@ -11,7 +11,7 @@ pub(super) static SUITE: Suite =
 const SMALL: Body =
     Body::Text(r#"{"data":{"question":"what is this about?","tags":["a","b","c"],"n":42}}"#);
 
-/// What being connected and traced may add to a call.
+/// Maximum cost that the connection and the traces may add to a call.
 const MORE: Goal = Goal::cpu_at_most(15.0, "traced-c16", 12.4);
 /// The same for calls that come one by one, each of which wakes its threads on idle cores: what
 /// that costs is seen from the floor at the same pace.

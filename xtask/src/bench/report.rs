@@ -15,7 +15,7 @@ use crate::tools;
 const PAGE: &str = "docs/benchmarks.md";
 const END: &str = "<!-- end of what is written -->";
 
-/// What was measured, figure by figure.
+/// The measured values by figure.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     values: HashMap<Peer, HashMap<&'static str, Vec<f64>>>,
@@ -45,7 +45,7 @@ impl Samples {
         }
     }
 
-    fn median(&self, figure: &str, peer: Peer) -> Option<f64> {
+    pub(super) fn median(&self, figure: &str, peer: Peer) -> Option<f64> {
         let mut values = self.values.get(&peer)?.get(figure)?.clone();
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
@@ -68,7 +68,7 @@ impl Samples {
 pub(super) struct Row {
     pub(super) figure: &'static Figure,
     medians: HashMap<Peer, f64>,
-    /// The goals in words, as they are in this run.
+    /// The goals as text, as they are in this run.
     must: String,
     aim: String,
     verdict: Verdict,
@@ -81,12 +81,13 @@ impl Row {
         let medians: HashMap<Peer, f64> = Peer::ALL.into_iter().filter_map(median).collect();
         let errors = samples.errors(figure.name);
         let floor_of = |figure: &str| samples.median(figure, Peer::Floor);
-        let words = |goal: &Goal| goal.words(figure.unit, floor_of);
-        let (must, aim) = (words(&figure.must), words(&figure.aim));
+        let describe = |goal: &Goal| goal.describe(figure.unit, floor_of);
+        let (must, aim) = (describe(&figure.must), describe(&figure.aim));
         let mut row = Self { figure, medians, must, aim, verdict: Verdict::Missed, errors };
         if let Some(ours) = row.ours().filter(|_| row.errors.is_empty()) {
             let (floor, official) = (row.of(Peer::Floor), row.official().map(|(_, value)| value));
-            let measured = Measured { ours, floor, official, floor_of };
+            let medians = &row.medians;
+            let measured = Measured { ours, floor, official, medians, floor_of };
             row.verdict = Verdict::of((&figure.must, &figure.aim), &measured);
         }
         row
@@ -100,7 +101,7 @@ impl Row {
         Peer::OURS.into_iter().find_map(|peer| self.of(peer))
     }
 
-    /// What ours is compared with.
+    /// The peer that ours is compared with.
     fn official(&self) -> Option<(Peer, f64)> {
         Peer::OFFICIAL.into_iter().find_map(|peer| Some((peer, self.of(peer)?)))
     }
@@ -115,7 +116,12 @@ impl Row {
     }
 
     fn times(&self) -> Option<String> {
-        Some(format!("{} ×", number(self.ratio(self.official()?.1)?)))
+        self.times_of(self.official()?.0)
+    }
+
+    /// How many times more than ours a peer costs.
+    fn times_of(&self, peer: Peer) -> Option<String> {
+        Some(format!("{} ×", number(self.ratio(self.of(peer)?)?)))
     }
 
     fn is_beside_js(&self) -> bool {
@@ -132,6 +138,9 @@ impl Row {
         parts.extend(ordered.map(|share| format!("{share} of floor with ordered keys")));
         let official = self.official().map_or("", |(peer, _)| peer.name());
         parts.extend(self.times().map(|times| format!("{times} {official}")));
+        let named = Peer::NAMED.into_iter();
+        let named = named.filter_map(|peer| Some((self.times_of(peer)?, peer.name())));
+        parts.extend(named.map(|(times, name)| format!("{times} {name}")));
         parts.extend(self.errors.iter().cloned());
         let goals = [("must", &self.must), ("aim", &self.aim)];
         let goals = goals.into_iter().filter(|(_, goal)| !goal.is_empty());
@@ -156,7 +165,7 @@ pub(super) struct Report {
 /// A column of the table; one that is empty in all rows is left out.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 23] = [
     ("figure", |row| Some(row.figure.name.to_owned())),
     ("unit", |row| Some(row.figure.unit.to_owned())),
     ("floor", |row| row.of(Peer::Floor).map(number)),
@@ -165,10 +174,18 @@ const COLUMNS: [Column; 15] = [
     ("Genkit JS", |row| row.of(Peer::GenkitJs).map(number)),
     ("official", |row| Some(number(row.official().filter(|_| !row.is_beside_js())?.1))),
     ("Python", |row| row.of(Peer::GenkitPython).map(number)),
+    ("a2a-js 0.3", |row| row.of(Peer::A2aJs03).map(number)),
+    ("a2a-js 1", |row| row.of(Peer::A2aJs1).map(number)),
+    ("a2a-python 0.3", |row| row.of(Peer::A2aPython).map(number)),
+    ("FastAPI", |row| row.of(Peer::NaivePrompts).map(number)),
     ("of floor", |row| row.share(Peer::Floor)),
     ("of ordered", |row| row.share(Peer::FloorOrdered)),
     ("to JS", |row| row.times().filter(|_| row.is_beside_js())),
     ("to official", |row| row.times().filter(|_| !row.is_beside_js())),
+    ("to JS 0.3", |row| row.times_of(Peer::A2aJs03)),
+    ("to JS 1", |row| row.times_of(Peer::A2aJs1)),
+    ("to Python", |row| row.times_of(Peer::A2aPython)),
+    ("to FastAPI", |row| row.times_of(Peer::NaivePrompts)),
     ("must", |row| Some(row.must.clone())),
     ("aim", |row| Some(row.aim.clone())),
     ("", |row| Some(row.verdict.word().to_owned())),

@@ -1,8 +1,11 @@
 //! Runs a suite: all peers in turns, with the same requests.
 
+mod before;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,13 +15,13 @@ use serde_json::{Value, json};
 use super::devtools::DevTools;
 use super::peers::{self, Peer, Server};
 use super::report::{Report, Samples};
-use super::scenario::{Body, How, Scenario, Suite, Trial};
+use super::scenario::{How, Scenario, Suite, Trial};
 use super::stores::{Kept, Stores};
 use super::traced::{self, Traced};
 use crate::tools;
 use Peer::{Floor, GenkitJs, GenkitPython, Oxikit};
 
-/// What was asked for on the command line.
+/// The options of the command line.
 struct Options {
     rounds: usize,
     is_quick: bool,
@@ -26,8 +29,10 @@ struct Options {
     writes_docs: bool,
     /// The lines of an earlier run, instead of measuring.
     replayed: Option<String>,
+    /// A folder with our programs of an earlier commit, to be measured in turns with these.
+    before: Option<PathBuf>,
     /// Only scenarios with one of these in their names.
-    words: Vec<String>,
+    names: Vec<String>,
 }
 
 impl Options {
@@ -38,7 +43,8 @@ impl Options {
             is_long: false,
             writes_docs: false,
             replayed: None,
-            words: Vec::new(),
+            before: None,
+            names: Vec::new(),
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
@@ -54,8 +60,12 @@ impl Options {
                     options.replayed =
                         Some(args.next().context("`--replay` wants a file")?.clone());
                 }
+                "--before" => {
+                    let folder = args.next().context("`--before` wants a folder of programs")?;
+                    options.before = Some(PathBuf::from(folder).canonicalize()?);
+                }
                 word if word.starts_with('-') => bail!("there is no option `{word}`"),
-                word => options.words.push(word.to_owned()),
+                word => options.names.push(word.to_owned()),
             }
         }
         if options.rounds == 0 {
@@ -65,8 +75,8 @@ impl Options {
     }
 
     fn wants(&self, scenario: &Scenario) -> bool {
-        let is_named = self.words.iter().any(|word| scenario.name.contains(&**word));
-        let is_asked = self.words.is_empty() || is_named;
+        let is_named = self.names.iter().any(|word| scenario.name.contains(&**word));
+        let is_asked = self.names.is_empty() || is_named;
         is_asked && (self.is_long || !scenario.is_long)
     }
 }
@@ -77,7 +87,10 @@ pub(super) fn run(suite: &'static Suite, args: &[String]) -> Result<()> {
     let scenarios: Vec<&'static Scenario> =
         suite.scenarios.iter().filter(|scenario| options.wants(scenario)).collect();
     if scenarios.is_empty() {
-        bail!("no scenario has a name with {:?} in it", options.words);
+        bail!("no scenario has a name with {:?} in it", options.names);
+    }
+    if let Some(folder) = &options.before {
+        return before::compare(suite, &options, &scenarios, folder);
     }
     let (samples, skipped, rounds) = match &options.replayed {
         Some(file) => replay(suite, file)?,
@@ -92,7 +105,7 @@ pub(super) fn run(suite: &'static Suite, args: &[String]) -> Result<()> {
     report.verdict()
 }
 
-/// What was measured, who could not be had and why, and how many rounds counted.
+/// The measured values, the missing peers with the reasons, and the number of counted rounds.
 type Outcome = (Samples, Vec<(Peer, String)>, usize);
 
 fn record(suite: &Suite, options: &Options, scenarios: &[&'static Scenario]) -> Result<Outcome> {
@@ -151,7 +164,7 @@ struct Bench {
     servers: HashMap<Peer, Server>,
     /// Managers and telemetry servers, with what belongs to them.
     tools: DevTools,
-    /// Peers that could not be had, and why.
+    /// Peers that are missing, with the reasons.
     skipped: Vec<(Peer, String)>,
     samples: Samples,
     lines: std::fs::File,
@@ -207,7 +220,7 @@ impl Bench {
         round: usize,
         takes_part: fn(Peer) -> bool,
     ) -> Result<()> {
-        // What starts a server of its own needs no warming up.
+        // A scenario that starts its own server needs no warm-up.
         let is_warmed = matches!(
             scenario.how,
             How::Standing | How::Traced { .. } | How::Tools(Trial::Standing(_))
@@ -243,7 +256,7 @@ impl Bench {
     }
 
     fn measure(&mut self, scenario: &Scenario, peer: Peer, count: u32) -> Result<Value> {
-        let server = self.servers.get(&peer).context("it is not at work")?;
+        let server = self.servers.get(&peer).context("the server does not run")?;
         let How::Traced { log, .. } = scenario.how else {
             return measure(scenario, peer, count, server, &mut self.stores);
         };
@@ -260,7 +273,7 @@ impl Bench {
     }
 }
 
-/// How many processes wanted a core in the last minute; our own are among them.
+/// Load average of the last minute, which includes our own programs.
 fn load_average() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default()
@@ -324,28 +337,33 @@ fn measure(
         How::Tools(_) => bail!("it is measured in a way of its own"),
     };
     load.args(["-n", &count.to_string()]);
-    match scenario.body {
-        Body::Get => load.arg("--get"),
-        _ => load.args(["-b", &scenario.body.text()]),
-    };
-    let answer = answer(&mut load);
+    let answer = answer(load.args(scenario.body.options()));
     drop(fresh);
     answer
 }
 
-fn answer(load: &mut Command) -> Result<Value> {
+pub(super) fn answer(load: &mut Command) -> Result<Value> {
     let output = tools::read_within(load, Duration::from_secs(300))?;
-    serde_json::from_str(output.trim()).context("the load client did not answer JSON")
+    serde_json::from_str(output.trim()).context("the output of the load client is not JSON")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{http, manager, reflection, sessions};
+    use crate::bench::{a2a, http, manager, prompts, reflection, sessions};
+
+    const SUITES: [&Suite; 6] = [
+        &http::SUITE,
+        &sessions::SUITE,
+        &reflection::SUITE,
+        &manager::SUITE,
+        &a2a::SUITE,
+        &prompts::SUITE,
+    ];
 
     #[test]
     fn figures_have_names_of_their_own() {
-        for suite in [&http::SUITE, &sessions::SUITE, &reflection::SUITE, &manager::SUITE] {
+        for suite in SUITES {
             let figures = suite.scenarios.iter().flat_map(|scenario| scenario.figures);
             let mut names: Vec<_> = figures.map(|figure| figure.name).collect();
             let count = names.len();
@@ -357,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_bound_moves_with_a_floor_that_is_measured() {
-        for suite in [&http::SUITE, &sessions::SUITE, &reflection::SUITE, &manager::SUITE] {
+        for suite in SUITES {
             for figure in suite.scenarios.iter().flat_map(|scenario| scenario.figures) {
                 for scale in [figure.must.scale, figure.aim.scale].into_iter().flatten() {
                     let has = |scenario: &&Scenario| {
@@ -370,8 +388,8 @@ mod tests {
                 }
             }
         }
-        let words = ["sqlite"].map(str::to_owned);
-        let options = Options::parse(&words).unwrap();
+        let args = ["sqlite"].map(str::to_owned);
+        let options = Options::parse(&args).unwrap();
         let asked: Vec<_> =
             sessions::SUITE.scenarios.iter().filter(|scenario| options.wants(scenario)).collect();
         let names: Vec<_> =

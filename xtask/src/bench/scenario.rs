@@ -1,4 +1,4 @@
-//! What is measured.
+//! The scenarios of a suite: the load, the peers, and the figures that are read.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(super) struct Scenario {
     pub(super) load: [&'static str; 2],
     pub(super) path: &'static str,
     pub(super) body: Body,
-    /// Who takes part, with how many requests: about a second of CPU each.
+    /// The peers, and the number of requests of each: about a second of CPU.
     pub(super) counts: &'static [(Peer, u32)],
     pub(super) figures: &'static [Figure],
     /// Only with `--long`, and once.
@@ -45,7 +45,7 @@ pub(super) enum How {
     Traced {
         /// Requests a second; `0` is as many as can be.
         rate: &'static str,
-        /// What is logged: `RUST_LOG`.
+        /// The value of `RUST_LOG`.
         log: &'static str,
     },
     /// On the developer tools and their peers, in a way of its own.
@@ -62,6 +62,9 @@ pub(super) enum Trial {
 
 pub(super) enum Body {
     Text(&'static str),
+    /// A message of A2A, version 0.3 or 1.0, whose task has to be completed.
+    A2a03(&'static str),
+    A2a1(&'static str),
     /// Nine hundred rows.
     Large,
     /// None: it is a `GET`.
@@ -75,7 +78,7 @@ pub(super) struct Figure {
     pub(super) unit: &'static str,
     pub(super) must: Goal,
     pub(super) aim: Goal,
-    /// How the picture calls it, if it is drawn.
+    /// Its name in the chart; `None` if it is not drawn.
     pub(super) title: Option<&'static str>,
     /// Whether only our own answers have it.
     pub(super) is_ours: bool,
@@ -111,9 +114,24 @@ impl Figure {
 }
 
 impl Body {
+    /// The options of the load client that belong to it.
+    pub(super) fn options(&self) -> Vec<String> {
+        let options: &[&str] = match self {
+            Self::Get => &["--get"],
+            Self::Text(_) | Self::Large => &[],
+            Self::A2a03(_) => &["--expect", r#""completed""#],
+            Self::A2a1(_) => &["-H", "A2A-Version: 1.0", "--expect", "TASK_STATE_COMPLETED"],
+        };
+        let mut options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
+        if !matches!(self, Self::Get) {
+            options.extend(["-b".to_owned(), self.text()]);
+        }
+        options
+    }
+
     pub(super) fn text(&self) -> String {
         match self {
-            Self::Text(text) => (*text).to_owned(),
+            Self::Text(text) | Self::A2a03(text) | Self::A2a1(text) => (*text).to_owned(),
             Self::Get => String::new(),
             Self::Large => {
                 let rows = (0..900).map(|i| {

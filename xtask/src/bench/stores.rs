@@ -57,7 +57,8 @@ impl Stores {
         if let Some(kept) = self.filled.get(&(kind, rows)) {
             return Ok(kept.clone());
         }
-        let file = peers::out_dir()?.join(format!("sessions-{rows}.db"));
+        let file =
+            peers::out_dir()?.join(format!("sessions-{rows}-{}.db", peers::programs_label()));
         remove(&file);
         let kept = Kept(format!("{kind}:{}", file.display()));
         eprintln!("filling a store with {rows} sessions");
@@ -89,7 +90,7 @@ impl Stores {
     }
 }
 
-/// So many pages behind the first.
+/// Number of pages between the first page and the measured one.
 const DEEP: usize = 15;
 
 impl Drop for Stores {

@@ -13,11 +13,11 @@ use serde_json::Value;
 use super::peers::{self, Peer, Server};
 use crate::tools;
 
-/// Nothing takes longer to start, or to end once it was asked to.
+/// Timeout for the start and the end of a server.
 const START: Duration = Duration::from_secs(60);
 const END: Duration = Duration::from_secs(5);
 
-/// What our tools are started with; others have no such settings.
+/// Settings of our tools; others have none.
 #[derive(Default)]
 pub(super) struct Settings {
     pub(super) max_traces: Option<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Settings {
 pub(super) struct ToolServer {
     /// Before `/api/runAction`.
     pub(super) api: String,
-    /// Where runtimes dial in.
+    /// The URL at which runtimes connect.
     pub(super) sockets: String,
     /// From exec to the first answer; only ours is asked.
     pub(super) ready_ms: f64,
@@ -54,7 +54,7 @@ impl ToolServer {
             _ => Self::start_peer(peer, &folder),
         };
         if started.is_err() {
-            // What is left of it is of no use.
+            // The data of an earlier run is not used.
             _ = std::fs::remove_dir_all(&folder);
         }
         started
@@ -93,14 +93,14 @@ impl ToolServer {
         command.current_dir(folder).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let began = Instant::now();
         let mut process = command.spawn().context("cannot start oxikit")?;
-        let doors = match wait_for_doors(&mut process, folder, began) {
-            Ok(doors) => doors,
+        let endpoints = match wait_for_endpoints(&mut process, folder, began) {
+            Ok(endpoints) => endpoints,
             Err(error) => {
                 end(&mut process);
                 return Err(error);
             }
         };
-        let text = |name: &str| doors[name].as_str().unwrap_or_default().to_owned();
+        let text = |name: &str| endpoints[name].as_str().unwrap_or_default().to_owned();
         Ok(Self {
             api: format!("{}/k/{}", text("apiUrl"), text("token")),
             sockets: text("reflectionUrl"),
@@ -131,7 +131,7 @@ impl ToolServer {
         Ok(kilobytes.context("its memory is not known")? / 1024.0)
     }
 
-    /// Lets so many fast runtimes dial in.
+    /// Connects this number of fast runtimes.
     pub(super) fn join(&mut self, count: usize) -> Result<()> {
         let mut runtimes = Command::new(peers::load_client())
             .args(["runtime", &self.sockets, "-c", &count.to_string()])
@@ -183,13 +183,14 @@ impl Settings {
     }
 }
 
-/// What the file of a server says, once the server has answered.
-fn wait_for_doors(process: &mut Child, folder: &Path, began: Instant) -> Result<Value> {
+/// The content of the file of a server, once the server has answered.
+fn wait_for_endpoints(process: &mut Child, folder: &Path, began: Instant) -> Result<Value> {
     let file = folder.join(".oxikit/manager.json");
     loop {
-        let doors = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        if let Some(doors) = doors.filter(|doors| is_well(doors).unwrap_or(false)) {
-            return Ok(doors);
+        let endpoints =
+            std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        if let Some(endpoints) = endpoints.filter(|endpoints| is_well(endpoints).unwrap_or(false)) {
+            return Ok(endpoints);
         }
         if let Some(status) = process.try_wait()? {
             bail!("oxikit ended ({status}); its log is in bench/out");
@@ -199,9 +200,9 @@ fn wait_for_doors(process: &mut Child, folder: &Path, began: Instant) -> Result<
     }
 }
 
-fn is_well(doors: &Value) -> Option<bool> {
-    let host = doors["apiUrl"].as_str()?.strip_prefix("http://")?;
-    let token = doors["token"].as_str()?;
+fn is_well(endpoints: &Value) -> Option<bool> {
+    let host = endpoints["apiUrl"].as_str()?.strip_prefix("http://")?;
+    let token = endpoints["token"].as_str()?;
     let mut stream = TcpStream::connect(host).ok()?;
     stream.set_read_timeout(Some(END)).ok()?;
     let request = format!(

@@ -11,9 +11,9 @@ use super::peers::{self, Peer, Server};
 use crate::crash::{self, Process};
 use crate::tools;
 
-/// For the last spans to be told, and for what that costs.
+/// Pause in which the last spans are sent.
 const SETTLE: &str = "1.5";
-/// When no span has come for so long, there is none on its way.
+/// Time without a new span after which all spans have arrived.
 const STILL: Duration = Duration::from_millis(300);
 const START: Duration = Duration::from_secs(30);
 
@@ -51,24 +51,24 @@ impl Traced {
         load: impl Fn(&Server) -> Result<Value>,
     ) -> Result<Value> {
         let without = load(plain)?;
-        let before = self.told()?;
+        let before = self.received()?;
         let mut with = load(&self.server)?;
-        let told = self.told()? - before;
+        let received = self.received()? - before;
         let cost = |answer: &Value| answer["cpu_us_per_req"].as_f64().context("it has no CPU");
         with["plain_us"] = cost(&without)?.into();
         with["more_us"] = (cost(&with)? - cost(&without)?).into();
         let calls = with["ok"].as_f64().context("nothing was answered")?;
-        with["lost_percent"] = json!(100.0 * (1.0 - told / calls));
+        with["lost_percent"] = json!(100.0 * (1.0 - received / calls));
         let errors = |answer: &Value| answer["errors"].as_u64().unwrap_or_default();
         with["errors"] = (errors(&with) + errors(&without)).into();
         Ok(with)
     }
 
-    /// How many ended spans the telemetry server was told of, once no more come.
-    fn told(&self) -> Result<f64> {
+    /// Number of ended spans that the telemetry server has received, when no more arrive.
+    fn received(&self) -> Result<f64> {
         let mut before = -1.0;
         loop {
-            let now = self.told_so_far()?;
+            let now = self.received_so_far()?;
             if now == before {
                 return Ok(now);
             }
@@ -77,11 +77,11 @@ impl Traced {
         }
     }
 
-    fn told_so_far(&self) -> Result<f64> {
+    fn received_so_far(&self) -> Result<f64> {
         let url = format!("http://127.0.0.1:{}/api/spans", self.spans.port);
         let mut curl = Command::new("curl");
         let count = tools::read(curl.args(["--silent", "--fail", "--noproxy", "*", &url]))?;
-        count.trim().parse().context("it is no number")
+        count.trim().parse().context("the count of spans is not a number")
     }
 }
 

@@ -1,6 +1,6 @@
-//! The wall clocks of two servers jump by an hour, in both directions, while one has the
-//! leases of all sessions and the other wants them: no lease is lost or stolen, and the
-//! sessions stay in order.
+//! The wall clocks of two servers jump by an hour in both directions, while one server holds the
+//! leases of all sessions and the other one requests them. No lease may be lost or taken over, and
+//! the order of snapshots must stay correct.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -15,8 +15,8 @@ use crate::tools;
 const SESSIONS: usize = 30;
 const HOUR: i64 = 3600;
 const LIMIT: Duration = Duration::from_secs(120);
-/// A turn takes up to twice this, in milliseconds: when the clocks jump, leases are held.
-/// In the long form they are also renewed.
+/// Half of the maximum duration of a turn in milliseconds. Turns last long enough for leases to be
+/// held while the clocks jump; in the long form leases are also renewed.
 const PACE: &str = "2000";
 const LONG_PACE: &str = "12000";
 
@@ -37,11 +37,11 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
         let options = ["--by-session", "--turns", turns, "--attempts", attempts];
         programs.talk(name, "clock", SESSIONS, &[server], &options)
     };
-    // Both have their connections to the store when it begins.
+    // One turn each, so that both servers have connected to the store before the trial.
     talk("before", &other, "1", "100")?.end(LIMIT)?;
     talk("warm", &holder, "1", "100")?.end(LIMIT)?;
     let held = talk("held", &holder, "1", "1")?;
-    // Their turns have begun: what ends before the others ask is not at stake.
+    // The turns have begun. Those that end before the other server asks do not count.
     std::thread::sleep(Duration::from_millis(600));
     let ended = programs.count_seen("held")?;
     let contending = talk("contending", &other, "2", "100000")?;
@@ -66,8 +66,10 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
     if ended == SESSIONS || refused == 0 {
         bail!("no lease was held while the clocks jumped: {contended}");
     }
-    let at_stake = SESSIONS - ended;
-    Ok(format!("{at_stake} leases held over jumps of ±1 h, stolen 0, {found}, {refused} refusals"))
+    let still_held = SESSIONS - ended;
+    Ok(format!(
+        "{still_held} leases held over jumps of ±1 h, stolen 0, {found}, {refused} refusals"
+    ))
 }
 
 /// The wall clock of one server.
@@ -77,7 +79,7 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// One of the programs, with this clock.
+    /// A command of one of the programs, with this clock.
     fn command(&self, program: &str) -> Result<Command> {
         self.jump(0)?;
         let mut command = self.programs.command(program)?;
@@ -86,15 +88,15 @@ impl Clock<'_> {
         Ok(command)
     }
 
-    /// Sets it so many seconds ahead of the true time.
+    /// Sets the clock to this number of seconds after the true time.
     fn jump(&self, seconds: i64) -> Result<()> {
-        // By a rename, so that nobody reads half of it.
+        // A rename is atomic, so no program reads an incomplete file.
         let (new, path) = (self.programs.path("clock.new"), self.programs.path(self.name));
         fs::write(&new, seconds.to_string())?;
         Ok(fs::rename(new, path)?)
     }
 
-    /// Fails unless a program with this clock sees it jump.
+    /// Fails unless a program with this clock reads the changed time.
     fn prove(&self) -> Result<()> {
         let mut command = self.command("clock")?;
         self.jump(HOUR)?;
@@ -102,7 +104,7 @@ impl Clock<'_> {
         let seen: u64 = String::from_utf8_lossy(&output.stdout).trim().parse()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         if seen < now + HOUR.unsigned_abs() / 2 {
-            bail!("a program with a moved clock does not see it: {seen}, it is {now}");
+            bail!("a program with a moved clock reads {seen}, but the true time is {now}");
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! A server is frozen in the middle of its turns for longer than a lease lasts; others
-//! go on with its sessions; when it wakes, nothing that it writes may count.
+//! A server is frozen during its turns for longer than the duration of a lease, and another server
+//! continues its sessions. When the first one resumes, the store must reject its writes.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::Setting;
 use super::programs::free_port;
 
 const SESSIONS: usize = 50;
-/// A lease lasts half a minute, from when the next writer has first asked for it.
+/// Timeout of a trial. A lease lasts 30 s after the next writer has first requested it.
 const LIMIT: Duration = Duration::from_secs(120);
-/// At this pace, most turns are at work when their server is frozen, some of them
-/// about to end.
+/// With these pauses most turns are active when their server is frozen, and some of them are about
+/// to end.
 const SLOW: [&str; 2] = ["--pace", "6000"];
 const FROZEN_AFTER: Duration = Duration::from_secs(4);
 
@@ -28,13 +28,13 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
     let late = talk("late", &slow, "1", "1")?;
     std::thread::sleep(FROZEN_AFTER);
     slow.freeze()?;
-    // What it has answered is on its way.
+    // Responses that were sent before the freeze must reach the clients.
     std::thread::sleep(Duration::from_millis(500));
     let in_time = programs.count_seen("late")?;
     let meanwhile = talk("meanwhile", &quick, "3", "10000")?.end(LIMIT)?;
-    println!("{in_time} turns ended in time; those who went on meanwhile: {meanwhile}");
+    println!("{in_time} turns ended in time; clients of the other server: {meanwhile}");
     slow.thaw()?;
-    println!("those whose server was frozen: {}", late.end(LIMIT)?);
+    println!("clients of the frozen server: {}", late.end(LIMIT)?);
     let too_late = programs.count_seen("late")? - in_time;
     let found = programs.check(store, &["before", "late", "meanwhile"])?.good()?;
     let frozen = SESSIONS - in_time;

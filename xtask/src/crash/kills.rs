@@ -1,5 +1,5 @@
-//! The server is killed while all its clients are in the middle of a turn, and
-//! started again; each client must go on, and find all that it was promised.
+//! The server is killed while all of its clients wait for a turn, and started again. Each client
+//! must be able to continue, and all acknowledged turns must be stored.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Setting;
 use super::programs::free_port;
 
-/// On a busy machine a thousand turns take their time.
+/// Timeout of a thousand turns on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> {
@@ -17,7 +17,7 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
     let port = free_port(rng)?;
     let mut server = programs.serve(store, port, &[])?;
     let mut talk = programs.talk("kills", "kills", *clients, &[&server], &[])?;
-    // The start is to them like a server that is back.
+    // The clients measure the first start like a restart.
     talk.tell("killed")?;
     talk.tell("back")?;
     talk.answer(LIMIT)?;
@@ -37,7 +37,7 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
         slowest = slowest.max(millis("p99"));
         println!(
             "kill {cycle} of {under_way} turns: server back after {opened} ms, {clients} clients \
-             went on after {} ms (p50), {} ms (p99), {} ms (all)",
+             continued after {} ms (p50), {} ms (p99), {} ms (all)",
             millis("p50"),
             millis("p99"),
             millis("max"),
@@ -47,9 +47,9 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
     server.kill();
     println!("the clients: {talked}");
     let found = programs.check(store, &["kills"])?.good()?;
-    none(&talked, "refused", "a session could not go on")?;
-    none(&talked, "lateAborted", "the lease of a dead process was in the way after 2 s")?;
-    Ok(format!("{cycles} kills of {clients} turns, {found}, p99 to go on {slowest} ms at most"))
+    none(&talked, "refused", "a session could not be continued")?;
+    none(&talked, "lateAborted", "the lease of a killed process was still valid after 2 s")?;
+    Ok(format!("{cycles} kills of {clients} turns, {found}, p99 to continue {slowest} ms at most"))
 }
 
 fn none(talked: &Value, what: &str, why: &str) -> Result<()> {

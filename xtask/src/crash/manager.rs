@@ -1,6 +1,6 @@
-//! The real `oxikit start` is killed and starved, with its runtimes and its application,
-//! and is fed with what is torn, deep, large or garbage. The trials are in `crash/`; each
-//! says a line, with its figures beside their goals.
+//! Starts the trials of the developer tools, which are in `crash/src/devtools`. A real `oxikit start`
+//! is killed, its runtimes and application are killed or frozen, and it receives damaged, deep,
+//! large and invalid data. Each trial prints one line with its figures and goals.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use anyhow::{Result, bail};
 use super::programs::Programs;
 use crate::tools;
 
-/// All of them take about a minute; with the usual times of runtimes, some more.
+/// Timeout of all trials. They take about a minute, and longer with `--long`.
 const LIMIT: Duration = Duration::from_secs(420);
 
-/// Runs the trials that are named, or all; answers one line each.
+/// Runs the selected trials, or all. Returns one line per trial.
 pub(super) fn run(options: &[String]) -> Result<Vec<String>> {
     let (flags, names): (Vec<&String>, Vec<&String>) =
         options.iter().partition(|option| option.starts_with("--"));
     if flags.iter().any(|flag| *flag != "--long") {
-        bail!("there are --long and the names of trials");
+        bail!("the options are --long and the names of trials");
     }
-    let programs = Programs::build_with("tools", &["oxikit-devtools"])?;
+    let programs = Programs::build_with("tools", &["oxikit-cli"])?;
     let mut command = programs.command("try-tools")?;
     command.arg("--oxikit").arg(programs.other("oxikit"));
     command.arg("--folder").arg(programs.path("projects")).args(flags);

@@ -1,6 +1,6 @@
-//! The store is away while clients talk: PostgreSQL is stopped, the file of SQLite is
-//! locked by another process. Every request is answered in time, nothing that was
-//! acknowledged is lost, and all go on soon after the store is back.
+//! The store is unavailable while clients send turns: PostgreSQL is stopped, or another process locks
+//! the SQLite file. Every request must be answered in time, no acknowledged turn may be lost, and
+//! all clients must continue soon after the store is available again.
 
 use std::time::Duration;
 
@@ -10,19 +10,20 @@ use super::Setting;
 use super::programs::{Process, free_port};
 use crate::services::{self, Postgres};
 
-/// Few, so that the time to go on is not that of their turns.
+/// Number of clients. It is small, so that their turns do not delay each other.
 const CLIENTS: usize = 20;
-/// Longer than a store waits for its database.
+/// Duration of the outage: longer than the time that a store waits for its database.
 const SHORT: Duration = Duration::from_secs(6);
 const LONG: Duration = Duration::from_secs(30);
-/// A store gives up after 5 s; the rest is the turn itself on a busy machine.
+/// Maximum time until a response. A store gives up after 5 s; the rest is for the turn itself on a
+/// busy machine.
 const ANSWERED: Duration = Duration::from_secs(6);
-/// Besides the time that the same clients take for their first turns at the start, when
-/// connections are opened too: that is what this machine and build need for it.
+/// Maximum time until all clients have continued, in addition to the time of their first turns,
+/// which is a measure of this machine and build.
 const BACK_TO_NORMAL: Duration = Duration::from_secs(2);
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A store that can be away.
+/// A store that can be made unavailable.
 enum Store<'a> {
     Sqlite(&'a Setting),
     Postgres(Box<Postgres>),
@@ -36,8 +37,8 @@ impl Store<'_> {
         }
     }
 
-    /// Takes it away for so long.
-    fn be_away(&mut self, time: Duration, mut began: impl FnMut() -> Result<()>) -> Result<()> {
+    /// Makes the store unavailable for this time. Calls `began` when the outage has begun.
+    fn interrupt(&mut self, time: Duration, mut began: impl FnMut() -> Result<()>) -> Result<()> {
         match self {
             Self::Sqlite(setting) => {
                 let mut command = setting.programs.command("lock")?;
@@ -46,7 +47,7 @@ impl Store<'_> {
                 began()?;
                 std::thread::sleep(time);
                 lock.tell("end")?;
-                lock.line(LIMIT).context("the file stays locked").map(drop)
+                lock.line(LIMIT).context("the file was not unlocked").map(drop)
             }
             Self::Postgres(server) => {
                 server.stop()?;
@@ -61,23 +62,23 @@ impl Store<'_> {
 pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> {
     let programs = &setting.programs;
     let mut store = match setting.name {
-        // One of its own: the others go on with theirs.
+        // A separate server, because other trials use the shared one.
         "postgres" => Store::Postgres(Box::new(services::postgres()?)),
         _ => Store::Sqlite(setting),
     };
     let address = store.address();
     let server = programs.serve(&address, free_port(rng)?, &[])?;
     let mut talk = programs.talk("outage", "outage", CLIENTS, &[&server], &[])?;
-    // The start is to them like a store that is back.
+    // The clients measure the first start like a return of the store.
     talk.tell("killed")?;
     talk.tell("back")?;
     let first = Duration::from_millis(talk.answer(LIMIT)?["p99"].as_u64().unwrap_or_default());
     std::thread::sleep(Duration::from_millis(rng.u64(300..900)));
     let time = if setting.is_long { LONG } else { SHORT };
-    store.be_away(time, || talk.tell("killed"))?;
+    store.interrupt(time, || talk.tell("killed"))?;
     talk.tell("back")?;
     let went_on = talk.answer(LIMIT)?;
-    // Turns go on as before.
+    // Some more turns after the outage.
     std::thread::sleep(Duration::from_secs(1));
     let talked = talk.stop(LIMIT)?;
     println!("first turns {first:?}; away for {time:?}; back: {went_on}; the clients: {talked}");
@@ -87,14 +88,14 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
         millis => bail!("{what} after {millis:?} ms, {limit:?} are allowed"),
     };
     let answered = within("a request was answered", talked["slowestMillis"].as_u64(), ANSWERED)?;
-    let normal = within("a client went on", went_on["p99"].as_u64(), BACK_TO_NORMAL + first)?;
+    let normal = within("a client continued", went_on["p99"].as_u64(), BACK_TO_NORMAL + first)?;
     if talked["failures"].as_object().is_none_or(|failures| !failures.contains_key("UNAVAILABLE")) {
-        bail!("no client was told that the store is away: {talked}");
+        bail!("no client received UNAVAILABLE during the outage: {talked}");
     }
     let seconds = time.as_secs();
     let first = first.as_millis();
     Ok(format!(
-        "away for {seconds} s, {found}, slowest answer {answered} ms, p99 to go on {normal} ms \
+        "away for {seconds} s, {found}, slowest answer {answered} ms, p99 to continue {normal} ms \
          (at the start {first} ms)"
     ))
 }

@@ -1,5 +1,5 @@
-//! A store that answers before it has committed must be found out, or else the other
-//! trials prove nothing.
+//! A store that acknowledges turns before they are written. The checker must find the lost turns,
+//! or else the other trials prove nothing.
 
 use std::time::Duration;
 
@@ -8,12 +8,13 @@ use anyhow::{Result, bail};
 use super::Setting;
 use super::programs::free_port;
 
-/// Such a store commits 20 ms late and one write at a time; more clients would wait
-/// in line for longer than it waits for the file.
+/// Number of clients. This store writes 20 ms late and one turn after the other, so the turns of
+/// more clients would exceed their timeout.
 const CLIENTS: usize = 10;
-/// A kill meets an answer that is not committed about every second time.
+/// Maximum number of kills. About every second one happens between an acknowledgement and its write.
 const KILLS: u32 = 30;
-/// Clients that have seen it cannot go on, so it does not help to wait for all.
+/// Milliseconds between two kills. The trial does not wait for all clients, because those with a
+/// lost turn cannot continue.
 const PAUSE: std::ops::Range<u64> = 300..900;
 
 pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> {
@@ -25,7 +26,7 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
     for kill in 1..=KILLS {
         std::thread::sleep(Duration::from_millis(rng.u64(PAUSE)));
         server.kill();
-        // What has been answered is on its way to the clients.
+        // Responses that were sent before the kill must reach the clients.
         std::thread::sleep(Duration::from_millis(200));
         let found = programs.check(&store, &["planted"])?;
         println!("kill {kill}: {found}");
@@ -35,5 +36,5 @@ pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> 
         }
         server = programs.serve(&store, port, &["--planted-fault"])?;
     }
-    bail!("{KILLS} kills did not show that the store answers before it commits")
+    bail!("{KILLS} kills did not show that the store answers before it writes")
 }

@@ -1,5 +1,5 @@
-//! The programs of a crash test as processes: a server, clients, the checkers; an
-//! application and its managers.
+//! Starts and controls the programs of a crash test as processes: servers, clients and checkers,
+//! applications and their managers.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -14,25 +14,25 @@ use serde_json::Value;
 
 use crate::{interop, metadata, tools};
 
-/// A store opens within a second, on a busy machine within a few.
+/// Timeout for the start of a server, which opens its store first.
 const START: Duration = Duration::from_secs(30);
 
-/// As many open files as the system allows: a thousand clients are a thousand sockets.
+/// Raises the limit of open files to the maximum: a thousand clients need a thousand sockets.
 const SCRIPT: &str = r#"ulimit -n "$(ulimit -Hn)"; exec "$@""#;
 
-/// Where the programs are, and the folder that they write to.
+/// The path of the programs, and the folder that they write to.
 pub(super) struct Programs {
     program: PathBuf,
     folder: PathBuf,
 }
 
 impl Programs {
-    /// Builds them. The folder of this name is emptied.
+    /// Builds the programs, and empties the folder with this name.
     pub(super) fn build(name: &str) -> Result<Self> {
         Self::build_with(name, &[])
     }
 
-    /// Builds them and the programs of other packages.
+    /// Builds the programs, and those of other packages.
     pub(super) fn build_with(name: &str, others: &[&str]) -> Result<Self> {
         tools::build(&[&["oxikit-crash"], others].concat())?;
         let target = metadata::target_dir()?;
@@ -58,7 +58,7 @@ impl Programs {
         self.serve_by(self.command("server")?, store, port, options)
     }
 
-    /// The same by a command that was prepared.
+    /// Starts a server with a prepared command.
     pub(super) fn serve_by(
         &self,
         mut command: Command,
@@ -71,12 +71,14 @@ impl Programs {
         let line = process.line(START).with_context(|| {
             format!("the server did not start; see {}", self.path("server.log").display())
         })?;
-        let url =
-            line.strip_prefix("listening on ").with_context(|| format!("it said {line:?}"))?;
+        let url = line
+            .strip_prefix("listening on ")
+            .with_context(|| format!("the server printed {line:?}"))?;
         Ok(Server { url: url.to_owned(), process })
     }
 
-    /// Starts clients that talk to these servers in sessions named like this.
+    /// Starts clients that send turns to these servers. `sessions` is the prefix of their session
+    /// ids.
     pub(super) fn talk(
         &self,
         name: &str,
@@ -93,7 +95,7 @@ impl Programs {
         Ok(Clients(Process::start(&mut command)?))
     }
 
-    /// Compares what these clients saw with the store.
+    /// Compares the turns that these clients saw acknowledged with the store.
     pub(super) fn check(&self, store: &str, names: &[&str]) -> Result<Findings> {
         let logs: Vec<_> = names.iter().map(|name| self.seen(name)).collect();
         let logs: Vec<_> = logs.iter().map(|log| log.to_string_lossy()).collect();
@@ -107,7 +109,7 @@ impl Programs {
         Ok(findings)
     }
 
-    /// How many turns these clients have seen acknowledged so far.
+    /// Number of turns that these clients have seen acknowledged so far.
     pub(super) fn count_seen(&self, name: &str) -> Result<usize> {
         Ok(fs::read_to_string(self.seen(name))?.lines().count())
     }
@@ -116,7 +118,7 @@ impl Programs {
         self.path(&format!("{name}.seen"))
     }
 
-    /// One of the programs, its complaints in a file.
+    /// A command of one of the programs, with its standard error in a file.
     pub(super) fn command(&self, name: &str) -> Result<Command> {
         self.command_with_log(name, &format!("{name}.log"))
     }
@@ -133,8 +135,8 @@ impl Programs {
     }
 }
 
-/// A port that is free, and that the system gives to nobody who does not ask for it:
-/// else a client that dials a dead server might get its port, and reach itself.
+/// A free port outside of the range that the system assigns to outgoing connections. Otherwise a
+/// client that connects to a killed server might get the port of the server and connect to itself.
 pub(super) fn free_port(rng: &mut fastrand::Rng) -> Result<u16> {
     (0..100)
         .map(|_| rng.u16(20_000..32_000))
@@ -142,11 +144,11 @@ pub(super) fn free_port(rng: &mut fastrand::Rng) -> Result<u16> {
         .context("no port is free")
 }
 
-/// A process with whom lines are exchanged. It is killed when this is dropped, and
-/// ends by itself when we are gone.
+/// A process that is controlled with lines on its standard input and output. It is killed when this
+/// is dropped, and ends by itself when its standard input ends.
 pub(crate) struct Process {
     child: Child,
-    orders: Option<ChildStdin>,
+    commands: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
@@ -155,25 +157,25 @@ impl Process {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start a program of the crash test")?;
         let stdout = child.stdout.take().context("stdout is piped")?;
-        let orders = child.stdin.take();
+        let commands = child.stdin.take();
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
-            // Read to its end, so that it never waits for us.
+            // The output is read to its end, so that the process never blocks on a full pipe.
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 _ = sender.send(line);
             }
         });
-        Ok(Self { child, orders, lines })
+        Ok(Self { child, commands, lines })
     }
 
     pub(crate) fn line(&self, limit: Duration) -> Result<String> {
         Ok(self.lines.recv_timeout(limit)?)
     }
 
-    /// Gives it an order.
+    /// Sends a command.
     pub(super) fn tell(&mut self, what: &str) -> Result<()> {
-        let orders = self.orders.as_mut().context("it has no input")?;
-        Ok(writeln!(orders, "{what}")?)
+        let commands = self.commands.as_mut().context("the process has no standard input")?;
+        Ok(writeln!(commands, "{what}")?)
     }
 
     fn signal(&self, signal: &str) -> Result<()> {
@@ -183,7 +185,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself. This is SIGKILL.
+        // SIGKILL. An error means that the process has already ended.
         _ = self.child.kill();
         _ = self.child.wait();
     }
@@ -196,12 +198,12 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// SIGKILL; answers when it is gone.
+    /// Kills the server (SIGKILL) and waits for its end.
     pub(super) fn kill(self) {
         drop(self);
     }
 
-    /// Stops it where it is.
+    /// Suspends the process (SIGSTOP).
     pub(super) fn freeze(&self) -> Result<()> {
         self.process.signal("-STOP")
     }
@@ -215,19 +217,19 @@ impl Server {
 pub(super) struct Clients(Process);
 
 impl Clients {
-    /// Tells them what has happened to their server.
+    /// Reports a state of their server, or asks for their counters.
     pub(super) fn tell(&mut self, what: &str) -> Result<()> {
         self.0.tell(what)
     }
 
-    /// The next thing that they tell: how many turns are under way, or that all have
-    /// gone on, or how it went.
+    /// The next line of the clients: the number of active turns, the delays after a restart, or the
+    /// summary at the end.
     pub(super) fn answer(&self, limit: Duration) -> Result<Value> {
-        let line = self.0.line(limit).context("not every client went on in time")?;
+        let line = self.0.line(limit).context("not every client continued in time")?;
         Ok(serde_json::from_str(&line)?)
     }
 
-    /// Waits until they have had all their turns; answers how it went.
+    /// Waits until the clients have completed their turns. Returns their summary.
     pub(super) fn end(self, limit: Duration) -> Result<Value> {
         self.answer(limit)
     }
@@ -238,12 +240,12 @@ impl Clients {
     }
 }
 
-/// What the checker has found.
+/// The findings of the checker.
 pub(super) struct Findings(Value);
 
 impl Findings {
     fn read(output: &str) -> Result<Self> {
-        let line = output.lines().last().context("the checker said nothing")?;
+        let line = output.lines().last().context("the checker printed nothing")?;
         Ok(Self(serde_json::from_str(line)?))
     }
 
@@ -256,7 +258,7 @@ impl Findings {
         self.count("acknowledged") > 0 && faults == [0, 0, 0]
     }
 
-    /// Itself, if nothing is wrong.
+    /// Fails if anything is wrong.
     pub(super) fn good(self) -> Result<Self> {
         if !self.is_good() {
             bail!("{self}");

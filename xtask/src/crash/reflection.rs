@@ -1,6 +1,6 @@
-//! Managers are killed and started again while applications stream to them. Every run
-//! must be answered once, or be nobody's any more; the applications' own callers, tasks
-//! and memory must not notice.
+//! Managers are killed and started again while applications stream to them. Every run must be
+//! answered once, unless its manager does not return. The applications' own callers, their number of
+//! tasks and their memory must not be affected.
 
 mod pair;
 
@@ -13,20 +13,21 @@ use serde_json::Value;
 use super::programs::Programs;
 use pair::{Kind, Pair, Seen};
 
-/// Applications, each with a manager of its own. A connection must last a second before
-/// the next one comes quickly: one after the other would take minutes.
+/// The pairs of an application and its manager. They run at the same time: an application
+/// reconnects at once only after a connection of at least a second, so one pair after the other would
+/// take minutes.
 const PAIRS: [Kind; 4] = [Kind::KeepsIds, Kind::CountsAnew, Kind::KeepsIds, Kind::CountsAnew];
 const KILLS: u32 = 25;
-/// What the checker must find in notes that were right.
+/// Faults that are added to correct notes, and the finding that the checker must report.
 const PLANTED: [(&str, &str); 4] =
     [("lost", "lost"), ("gap", "lost"), ("doubled", "doubled"), ("mixed", "mixed")];
 
-/// Runs the trials; answers one line each.
+/// Runs the trials. Returns one line per trial.
 pub(super) fn run(options: &[String]) -> Result<Vec<String>> {
     let kills = match options {
         [] => KILLS,
         [option] if option == "--long" => KILLS * 4,
-        _ => bail!("there is only --long"),
+        _ => bail!("the only option is --long"),
     };
     let seed = super::seed()?;
     let programs = Programs::build("reflection")?;
@@ -65,11 +66,11 @@ fn kill_managers(programs: &Programs, kills: u32, seed: u64) -> Result<String> {
     let mut total = Totals::default();
     for (number, kind) in PAIRS.iter().enumerate() {
         let found = check(programs, number, None)?;
-        println!("manager {number}, which {}: {}", kind.words(), found.value);
+        println!("manager {number}, which {}: {}", kind.describe(), found.value);
         found.good()?;
         total.add(&found);
     }
-    Ok(format!("{}, {}", total.words(), Seen::words(&seen)))
+    Ok(format!("{}, {}", total.describe(), Seen::describe(&seen)))
 }
 
 fn find_planted(programs: &Programs) -> Result<String> {
@@ -85,7 +86,7 @@ fn find_planted(programs: &Programs) -> Result<String> {
     Ok(format!("found in the notes of each of {} managers: {faults}", PAIRS.len()))
 }
 
-/// What the checker says about the managers of a pair.
+/// The findings of the checker about the managers of a pair.
 struct Found {
     value: Value,
     is_good: bool,
@@ -115,7 +116,7 @@ fn check(programs: &Programs, number: usize, planted: Option<&str>) -> Result<Fo
     }
     let output = command.stdin(Stdio::null()).output()?;
     let line = String::from_utf8_lossy(&output.stdout);
-    let line = line.lines().last().context("the checker said nothing")?;
+    let line = line.lines().last().context("the checker printed nothing")?;
     Ok(Found { value: serde_json::from_str(line)?, is_good: output.status.success() })
 }
 
@@ -127,9 +128,9 @@ const COUNTED: [(&str, &str); 10] = [
     ("kills", "kills"),
     ("runs", "runs"),
     ("answered", "answered"),
-    ("failed", "failures told"),
-    ("nobodys", "of a manager gone for good"),
-    ("unheard", "never heard of"),
+    ("failed", "failures received"),
+    ("orphaned", "of a manager that did not return"),
+    ("undelivered", "not delivered before a kill"),
     ("repeated", "answers repeated"),
     ("lost", "lost"),
     ("doubled", "doubled"),
@@ -143,9 +144,9 @@ impl Totals {
         }
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         let parts =
-            self.0.iter().zip(COUNTED).map(|(count, (_, words))| format!("{count} {words}"));
+            self.0.iter().zip(COUNTED).map(|(count, (_, label))| format!("{count} {label}"));
         parts.collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,5 +1,5 @@
-//! Many writers, two processes, one session: who is refused tries again, and every
-//! turn that was acknowledged is in the session, once.
+//! Many writers in two processes use one session. A rejected writer tries again, and every
+//! acknowledged turn must be in the session once.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::programs::free_port;
 const WRITERS: usize = 16;
 const TURNS: usize = 2000;
 const LIMIT: Duration = Duration::from_secs(300);
-/// Turns that do nothing but change the session: the next writer is waiting.
+/// Turns without pauses, so that a writer always waits for the lease.
 const OPTIONS: [&str; 2] = ["--pace", "0"];
 
 pub(super) fn run(setting: &Setting, rng: &mut fastrand::Rng) -> Result<String> {

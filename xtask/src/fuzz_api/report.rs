@@ -1,4 +1,4 @@
-//! What schemathesis has found, in a few figures.
+//! The figures of a schemathesis run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,21 +12,21 @@ use serde_json::Value;
 const KINDS: [&str; 4] =
     ["server errors", "undocumented answers", "schema mismatches", "other failures"];
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Report {
     operations: u64,
     cases: u64,
-    /// By kind.
+    /// Number of failures by kind.
     failures: [u64; 4],
-    /// Whether all that was to be tried was tried.
+    /// Whether the run was completed.
     is_whole: bool,
     /// Requests by operation and HTTP status.
     answers: BTreeMap<String, BTreeMap<u64, u64>>,
 }
 
 impl Report {
-    /// Reads the two files of a run: its end, and all that happened.
+    /// Reads the two files of a run: its last event, and all events.
     pub(super) fn read(end: &Path, events: &Path) -> Result<Self> {
         let text = fs::read(end).with_context(|| format!("no {}", end.display()))?;
         let mut report = Self::of(&serde_json::from_slice(&text)?);
@@ -55,7 +55,7 @@ impl Report {
         report
     }
 
-    /// Counts the answers of one event.
+    /// Counts the responses of one event.
     fn count(&mut self, event: &Value) {
         let recorder = &event["ScenarioFinished"]["recorder"];
         let Some(label) = recorder["label"].as_str() else { return };
@@ -75,7 +75,7 @@ impl Report {
         self.answers.values().flat_map(BTreeMap::values).sum()
     }
 
-    /// Operation by operation: requests, and how often which status came.
+    /// A table of the requests and response statuses by operation.
     pub(super) fn table(&self) -> String {
         let width = self.answers.keys().map(String::len).max().unwrap_or(0);
         let row = |(operation, answers): (&String, &BTreeMap<u64, u64>)| {
@@ -100,7 +100,7 @@ impl Report {
     }
 }
 
-/// The place of a failure among the kinds.
+/// The index of a failure in the list of kinds.
 fn kind(name: &str) -> usize {
     match name {
         "ServerError" => 0,

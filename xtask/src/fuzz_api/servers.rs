@@ -1,4 +1,4 @@
-//! The servers that are tried, on free ports of the loopback.
+//! The servers that are tested, on free loopback ports.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -13,39 +13,42 @@ use super::Places;
 use crate::interop::PROXIES;
 use crate::tools;
 
-/// A server that is tried.
+/// A server that is tested.
 pub(super) struct Target {
     pub(super) name: &'static str,
     pub(super) packages: &'static [&'static str],
     pub(super) start: fn(&Places) -> Result<Server>,
 }
 
-pub(super) const TARGETS: [Target; 2] = [
-    Target { name: "tools", packages: &["oxikit-devtools"], start: start_tools },
+pub(super) const TARGETS: [Target; 3] = [
+    Target { name: "tools", packages: &["oxikit-cli"], start: start_tools },
+    Target { name: "prompts", packages: &["oxikit-cli"], start: start_prompts },
     Target { name: "app", packages: &["oxikit-interop-agents-app"], start: start_app },
 ];
 
-/// A server takes a moment to start.
+/// Timeout for the start of a server.
 const START: Duration = Duration::from_secs(30);
-/// One that is asked to end and does not is killed.
+/// Time in which a server must end after SIGTERM. Then it is killed.
 const END: Duration = Duration::from_secs(10);
-/// What the application wants to hear.
+/// The API key of the application.
 const APP_KEY: &str = "fuzz-key";
+/// The token of the prompt manager.
+const PROMPTS_TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// A server that ends with its tests.
+/// A running server. It ends when this is dropped.
 pub(super) struct Server {
     child: Child,
     pub(super) url: String,
     pub(super) token: Option<String>,
-    /// Where its description is.
+    /// URL of its OpenAPI document.
     pub(super) document: &'static str,
-    /// Its folder, which goes with it.
+    /// Its folder, which is removed with it.
     folder: Option<PathBuf>,
 }
 
-/// The real binary, with its demo, in a folder of its own.
+/// Starts `oxikit start --demo` in a temporary folder.
 fn start_tools(places: &Places) -> Result<Server> {
-    // Not below the target folder: the tools would take this repository for the project.
+    // Not below the target folder, because the tools would use this repository as the project.
     let folder = std::env::temp_dir().join(format!("oxikit-fuzz-{}", std::process::id()));
     fs::create_dir_all(folder.join(".genkit"))?;
     let log = File::create(places.scratch.join("tools-server.log"))?;
@@ -60,9 +63,11 @@ fn start_tools(places: &Places) -> Result<Server> {
     let file = folder.join(".oxikit/manager.json");
     let began = Instant::now();
     loop {
-        let doors = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let doors: Value = doors.unwrap_or_default();
-        if let (Some(url), Some(token)) = (doors["apiUrl"].as_str(), doors["token"].as_str()) {
+        let endpoints = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let endpoints: Value = endpoints.unwrap_or_default();
+        if let (Some(url), Some(token)) =
+            (endpoints["apiUrl"].as_str(), endpoints["token"].as_str())
+        {
             server.url = url.to_owned();
             server.token = Some(token.to_owned());
             if has_runtime(&server) {
@@ -77,7 +82,30 @@ fn start_tools(places: &Places) -> Result<Server> {
     }
 }
 
-/// Whether the demo has dialled in.
+/// Starts `oxikit prompts` for a few documents in a temporary folder.
+fn start_prompts(places: &Places) -> Result<Server> {
+    let folder = std::env::temp_dir().join(format!("oxikit-fuzz-prompts-{}", std::process::id()));
+    fs::create_dir_all(folder.join("prompts/fragments"))?;
+    fs::write(folder.join("prompts/joke.prompt"), "Tell a joke about {{topic}}. [[tone]]")?;
+    fs::write(folder.join("prompts/fragments/tone.md"), "---\ntags: [a]\n---\nBe kind.")?;
+    let log = File::create(places.scratch.join("prompts-server.log"))?;
+    let mut command = Command::new(places.bins.join("oxikit"));
+    command.args(["prompts", "--port", "0"]).arg(format!("--token={PROMPTS_TOKEN}"));
+    command.current_dir(&folder).stdout(Stdio::piped()).stderr(log);
+    let mut child = spawn(&mut command)?;
+    let stdout = child.stdout.take().context("stdout is piped")?;
+    let (url, document) = (String::new(), "/api/prompts/openapi.json");
+    let token = Some(PROMPTS_TOKEN.to_owned());
+    let mut server = Server { child, url, token, document, folder: Some(folder) };
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line)?;
+    let url = line.split_whitespace().find(|word| word.starts_with("http://"));
+    let url = url.with_context(|| format!("`oxikit prompts` printed {line:?}"))?;
+    server.url = url.trim_end_matches('/').to_owned();
+    Ok(server)
+}
+
+/// Whether the demo is connected.
 fn has_runtime(server: &Server) -> bool {
     let list = || -> Option<String> {
         use std::io::{Read, Write};
@@ -96,7 +124,7 @@ fn has_runtime(server: &Server) -> bool {
     list().is_some_and(|answer| answer.contains("\"current\":\""))
 }
 
-/// An application with flows, streams that are kept, agents, and a key.
+/// Starts an application with flows, durable streams, agents, and an API key.
 fn start_app(places: &Places) -> Result<Server> {
     let mut command = Command::new(places.bins.join("oxikit-fuzz-app"));
     let log = File::create(places.scratch.join("app-server.log"))?;
@@ -109,7 +137,7 @@ fn start_app(places: &Places) -> Result<Server> {
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line)?;
     let url = line.trim().strip_prefix("listening on ");
-    server.url = url.with_context(|| format!("the application said {line:?}"))?.to_owned();
+    server.url = url.with_context(|| format!("the application printed {line:?}"))?.to_owned();
     Ok(server)
 }
 
@@ -123,7 +151,7 @@ fn spawn(command: &mut Command) -> Result<Child> {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It takes its application with it; one that has ended by itself is not there.
+        // The tools end their application. An error means that the server has already ended.
         _ = tools::read(Command::new("kill").args(["-TERM", &self.child.id().to_string()]));
         let asked = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {

@@ -9,7 +9,7 @@ use super::{Places, Protocol, Score, Suite, install_js, install_py};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "manager",
-    packages: &["oxikit-devtools", "oxikit-interop-reflection-app"],
+    packages: &["oxikit-cli", "oxikit-interop-reflection-app"],
     suites: &[
         Suite { name: "manager/v2", needs: &["npm"], run: v2 },
         Suite { name: "manager/v1", needs: &["npm"], run: v1 },
@@ -46,7 +46,7 @@ fn odd(places: &Places) -> Result<Score> {
     cases(places, &["odd.mjs"], "odd", &[])
 }
 
-/// The programs take a folder to work in, our command, and what else they start.
+/// Runs a program of cases, whose arguments are a folder, our command, and other programs to start.
 fn cases(places: &Places, program: &[&str], name: &str, more: &[PathBuf]) -> Result<Score> {
     install_js()?;
     let scratch = places.scratch.join(format!("manager-{name}"));

@@ -29,7 +29,7 @@ fn cli(places: &Places) -> Result<Score> {
     cases(places, &["cli.mjs"], "cli")
 }
 
-/// The programs take a folder to work in and the command that starts the application.
+/// Runs a program of cases, whose arguments are a folder and the command of the application.
 fn cases(places: &Places, program: &[&str], name: &str) -> Result<Score> {
     install_js()?;
     let scratch = places.scratch.join(format!("reflection-{name}"));
@@ -38,7 +38,7 @@ fn cases(places: &Places, program: &[&str], name: &str) -> Result<Score> {
     places.score(&mut node, name)
 }
 
-/// Ours, or the official one: to see that the cases are right.
+/// The command of our application, or of the official one, which checks the cases themselves.
 fn app(places: &Places) -> Vec<PathBuf> {
     if std::env::var_os("OXIKIT_INTEROP_JS").is_some() {
         return vec!["node".into(), places.sources.join("js/app.mjs")];

@@ -1,4 +1,4 @@
-//! Where PostgreSQL's programs are, and how they come there.
+//! Finds or installs the programs of PostgreSQL.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,11 +7,10 @@ use anyhow::{Context, Result};
 
 use crate::tools;
 
-/// Debian keeps the programs of each version in a folder of its own here.
+/// The folder in which Debian has one folder per version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// The folder that has `initdb` and `postgres`; installs them if they are missing
-/// and this is possible.
+/// The folder of `initdb` and `postgres`. Installs them if they are missing.
 pub(super) fn programs() -> Result<PathBuf> {
     if let Some(found) = find() {
         return Ok(found);
@@ -29,7 +28,7 @@ fn find() -> Option<PathBuf> {
     dirs.into_iter().find(|dir| ["initdb", "postgres"].iter().all(|name| dir.join(name).is_file()))
 }
 
-/// The newest first.
+/// The versions of Debian, the newest first.
 fn debian_versions() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
     let version = |dir: &PathBuf| {
@@ -47,8 +46,8 @@ pub(super) struct User {
     pub(super) gid: u32,
 }
 
-/// PostgreSQL does not run as root: root starts it as the package's own user, or
-/// else as `nobody`. Anybody else starts it as themselves.
+/// The user that PostgreSQL runs as if this process is root, which PostgreSQL rejects: the user of
+/// the package, or else `nobody`. `None` means the current user.
 pub(super) fn unprivileged() -> Result<Option<User>> {
     if !tools::is_root()? {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Clears up after a server, whatever happens to us.
+//! Stops a server and removes its folder, even if this process is killed.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 
-/// Waits until its standard input ends, which it also does when we are killed; ends
-/// the server that has not been ended by then, and removes its folder. Frozen
-/// processes hear nothing before they are woken.
+/// Waits until its standard input ends, which also happens when this process is killed. Then it
+/// stops the server, if it still runs, and removes its folder. Frozen processes are resumed first,
+/// because they do not react to other signals.
 const SCRIPT: &str = r#"
 cat >/dev/null
 file="$1/data/postmaster.pid"
@@ -23,16 +23,16 @@ fi 2>/dev/null
 rm -rf "$1"
 "#;
 
-/// A process that outlives us for a moment.
+/// A process that runs until the server and its folder are removed.
 #[derive(Debug)]
 pub(super) struct Keeper(Child);
 
 impl Keeper {
-    /// Looks after the server whose data is in `data` below this folder.
+    /// Starts the process for the server whose data is in `data` below this folder.
     pub(super) fn of(folder: &Path) -> Result<Self> {
         let mut command = Command::new("sh");
         command.args(["-c", SCRIPT, "keeper"]).arg(folder);
-        // A group of its own: what interrupts us does not interrupt it.
+        // A separate process group, so that Ctrl-C does not end it.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null());
         Ok(Self(command.spawn().context("cannot start `sh`")?))
     }
@@ -41,7 +41,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
-        // It cannot fail in a way that we could mend.
+        // There is nothing to do if this fails.
         _ = self.0.wait();
     }
 }

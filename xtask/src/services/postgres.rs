@@ -1,4 +1,4 @@
-//! A throw-away PostgreSQL server.
+//! A temporary PostgreSQL server.
 
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
@@ -16,11 +16,11 @@ use super::install::{self, User};
 use super::keeper::Keeper;
 use crate::tools;
 
-/// A server is ready within a second; after a crash it reads its log first.
+/// Timeout of a start. After a crash the server recovers from its log first.
 const START: Duration = Duration::from_secs(60);
 
-/// `cargo xtask postgres`: with a command, runs it beside a server; without one,
-/// keeps a server until standard input ends, and obeys what is read there.
+/// `cargo xtask postgres`: runs a command with a server, or keeps a server until standard input ends
+/// and executes the commands of its lines.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut server = super::postgres()?;
     if let Some((program, args)) = args.split_first() {
@@ -29,10 +29,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         return tools::run(&mut command);
     }
     println!("listening on {}", server.url());
-    for order in std::io::stdin().lock().lines() {
-        let order = order?;
-        server.obey(&order).with_context(|| format!("`{order}`"))?;
-        println!("done {order}");
+    for command_name in std::io::stdin().lock().lines() {
+        let command_name = command_name?;
+        server.execute(&command_name).with_context(|| format!("`{command_name}`"))?;
+        println!("done {command_name}");
     }
     Ok(())
 }
@@ -46,7 +46,7 @@ pub(crate) struct Postgres {
     port: u16,
     url: String,
     process: Option<Child>,
-    /// The last to be dropped: it removes the folder.
+    /// The last field, so that it is dropped last: it removes the folder.
     _keeper: Keeper,
 }
 
@@ -72,7 +72,7 @@ impl Postgres {
         Ok(server)
     }
 
-    /// Where it is, with name and password.
+    /// The URL with user and password.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -84,7 +84,7 @@ impl Postgres {
         tools::run(&mut command).with_context(|| self.log())
     }
 
-    /// Starts it, if it is not running, with the data it had.
+    /// Starts the server with its existing data, if it does not run.
     pub(crate) fn start(&mut self) -> Result<()> {
         if self.process.is_some() {
             return Ok(());
@@ -93,9 +93,9 @@ impl Postgres {
         let mut command = self.program("postgres")?;
         command.args(["-D", "data", "-c", &port, "-c", "listen_addresses=127.0.0.1"]);
         command.args(["-c", "unix_socket_directories=", "-c", "max_connections=200"]);
-        // What it acknowledges is on the disk, as in production.
+        // `fsync` stays on, so that acknowledged writes are on the disk as in production.
         command.args(["-c", "fsync=on", "-c", "synchronous_commit=on"]);
-        // Not interrupted with us: the keeper ends it.
+        // A separate process group, so that Ctrl-C does not end it; the keeper does.
         command.process_group(0);
         self.process = Some(command.spawn().context("cannot start `postgres`")?);
         self.wait_until_ready()
@@ -103,7 +103,7 @@ impl Postgres {
 
     fn wait_until_ready(&mut self) -> Result<()> {
         let began = Instant::now();
-        // The eighth line of this file says how far it is.
+        // The eighth line of this file is the state of the server.
         let is_ready =
             |file: String| file.lines().nth(7).is_some_and(|line| line.trim() == "ready");
         while !fs::read_to_string(self.folder.join("data/postmaster.pid")).is_ok_and(is_ready) {
@@ -119,37 +119,37 @@ impl Postgres {
         Ok(())
     }
 
-    fn obey(&mut self, order: &str) -> Result<()> {
-        match order {
+    fn execute(&mut self, command_name: &str) -> Result<()> {
+        match command_name {
             "start" => self.start(),
             "stop" => self.stop(),
             "crash" => self.crash(),
             "freeze" => self.freeze(),
             "thaw" => self.thaw(),
-            _ => bail!("there are the orders start, stop, crash, freeze and thaw"),
+            _ => bail!("there are the commands start, stop, crash, freeze and thaw"),
         }
     }
 
-    /// Ends it in order; whoever is connected is cut off.
+    /// Stops the server cleanly and closes all connections.
     pub(crate) fn stop(&mut self) -> Result<()> {
         self.end("-INT")
     }
 
-    /// Ends it at once, so that its next start recovers from its log.
+    /// Stops the server immediately, so that the next start recovers from its log.
     pub(crate) fn crash(&mut self) -> Result<()> {
         self.end("-QUIT")
     }
 
-    /// Stops all its processes where they are. Connections stay open, new ones are
-    /// taken by the system, and nobody answers.
+    /// Suspends all processes of the server. Connections stay open, the system accepts new ones, and
+    /// none is answered.
     pub(crate) fn freeze(&self) -> Result<()> {
         let postmaster = self.pid()?;
-        // It first, so that it starts no others meanwhile.
+        // The main process first, so that it starts no others meanwhile.
         signal("-STOP", &[postmaster])?;
         signal("-STOP", &tools::children(postmaster))
     }
 
-    /// Lets it go on.
+    /// Resumes all processes of the server.
     pub(crate) fn thaw(&self) -> Result<()> {
         let postmaster = self.pid()?;
         signal("-CONT", &tools::children(postmaster))?;
@@ -157,7 +157,7 @@ impl Postgres {
     }
 
     fn pid(&self) -> Result<u32> {
-        Ok(self.process.as_ref().context("it is not running")?.id())
+        Ok(self.process.as_ref().context("the server does not run")?.id())
     }
 
     fn end(&mut self, how: &str) -> Result<()> {
@@ -169,7 +169,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// A program of PostgreSQL in our folder, its output in the log.
+    /// A command of a program of PostgreSQL, with its output in the log.
     fn program(&self, name: &str) -> Result<Command> {
         let log = File::options().create(true).append(true).open(self.folder.join("log"))?;
         let mut command = Command::new(self.programs.join(name));
@@ -181,7 +181,7 @@ impl Postgres {
         Ok(command)
     }
 
-    /// The end of what it has said.
+    /// The end of the log.
     fn log(&self) -> String {
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -192,7 +192,7 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         if self.process.is_some() {
-            // A frozen one hears nothing. What fails here is left to the keeper.
+            // A frozen server does not react to signals. The keeper stops it if this fails.
             _ = self.thaw();
             _ = self.crash();
         }
@@ -232,14 +232,18 @@ mod tests {
     }
 
     #[test]
-    fn a_server_starts_obeys_and_leaves_nothing_behind() {
+    fn a_server_starts_executes_and_leaves_nothing_behind() {
         let Some(mut server) = server() else { return };
         let folder = server.folder.clone();
-        for order in ["freeze", "thaw", "stop", "start", "crash", "start"] {
-            server.obey(order).unwrap();
-            assert_eq!(is_running(&folder), !["stop", "crash"].contains(&order), "{order}");
+        for command_name in ["freeze", "thaw", "stop", "start", "crash", "start"] {
+            server.execute(command_name).unwrap();
+            assert_eq!(
+                is_running(&folder),
+                !["stop", "crash"].contains(&command_name),
+                "{command_name}"
+            );
         }
-        assert!(server.obey("dance").is_err());
+        assert!(server.execute("dance").is_err());
         server.freeze().unwrap();
         drop(server);
         assert!(!folder.exists());

@@ -1,4 +1,4 @@
-//! What a check has found.
+//! The findings of a check of runs.
 
 use serde::Serialize;
 
@@ -6,24 +6,24 @@ use serde::Serialize;
 pub(super) struct Findings {
     /// Managers that were killed.
     pub(super) kills: usize,
-    /// Runs that managers have asked for.
+    /// Runs that managers requested.
     pub(super) runs: usize,
     pub(super) chunks: usize,
-    /// Runs whose output was told.
+    /// Runs whose output a manager received.
     pub(super) answered: usize,
-    /// Runs whose failure was told.
+    /// Runs whose error a manager received.
     pub(super) failed: usize,
-    /// Answers that were told again, because nobody had confirmed them.
+    /// Answers that were sent again because their confirmation was missing.
     pub(super) repeated: usize,
-    /// Requests that went down with their manager.
-    pub(super) unheard: usize,
-    /// Runs whose manager is gone for good.
-    pub(super) nobodys: usize,
-    /// Answers and chunks that should have come.
+    /// Requests that did not arrive because their manager was killed.
+    pub(super) undelivered: usize,
+    /// Runs without an answer whose manager was killed and did not return.
+    pub(super) orphaned: usize,
+    /// Answers and chunks that are missing.
     pub(super) lost: usize,
-    /// What came twice.
+    /// Messages that arrived twice.
     pub(super) doubled: usize,
-    /// What came for another run, or too late.
+    /// Messages of another run, or after the answer.
     pub(super) mixed: usize,
     #[serde(skip)]
     pub(super) faults: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn is_good(&self) -> bool {
-        // Nothing at all would be a test that cannot fail.
+        // Without answers and failures the check would prove nothing.
         self.faults.is_empty() && self.answered > 0 && self.failed > 0
     }
 

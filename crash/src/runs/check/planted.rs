@@ -1,12 +1,12 @@
-//! Faults in notes that are right, to see whether they are found.
+//! Adds faults to correct notes, to test that the checker finds them.
 
 use anyhow::{Context, Result, bail};
 
 use super::super::notes::{Note, What};
 
-/// Makes it look as if an application had done this, once.
+/// Changes the notes as if the application had made this error once.
 pub(super) fn plant(fault: &str, notes: &mut Vec<Note>) -> Result<()> {
-    // The last run that was answered: its manager is alive, and nothing is forgiven.
+    // The manager of the last answered run was not killed, so no exception applies.
     let is_answer = |note: &Note| matches!(note.what, What::Answer { failed: false, .. });
     let answer = notes.iter().rposition(is_answer).context("nothing was answered")?;
     let What::Answer { id, .. } = &notes[answer].what else { bail!("it is an answer") };
@@ -21,7 +21,7 @@ pub(super) fn plant(fault: &str, notes: &mut Vec<Note>) -> Result<()> {
                 nonce.push('0');
             }
         }
-        _ => bail!("there are the faults lost, gap, doubled and mixed"),
+        _ => bail!("`{fault}` is not one of the faults lost, gap, doubled and mixed"),
     }
     Ok(())
 }

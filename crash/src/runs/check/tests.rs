@@ -48,7 +48,7 @@ fn faults(notes: &[Note]) -> Vec<String> {
 }
 
 #[test]
-fn what_a_kill_explains_is_no_fault() {
+fn effects_of_a_kill_are_not_faults() {
     let findings = check(&story(false), &begun());
     assert_eq!(findings.faults, [] as [&str; 0]);
     assert!(findings.is_good());
@@ -56,15 +56,15 @@ fn what_a_kill_explains_is_no_fault() {
 
     let findings = check(&story(true), &begun());
     assert_eq!(findings.faults, [] as [&str; 0]);
-    assert_eq!((findings.answered, findings.nobodys, findings.kills), (2, 1, 1));
+    assert_eq!((findings.answered, findings.orphaned, findings.kills), (2, 1, 1));
 }
 
 #[test]
-fn a_request_is_unheard_only_just_before_a_kill() {
+fn a_request_may_be_undelivered_only_just_before_a_kill() {
     let mut notes = story(true);
     let but_b: Vec<_> = begun().into_iter().filter(|note| note.what != begun()[1].what).collect();
     notes.retain(|note| !matches!(&note.what, What::Chunk { nonce, .. } if nonce == "b"));
-    assert_eq!(check(&notes, &but_b).unheard, 1);
+    assert_eq!(check(&notes, &but_b).undelivered, 1);
     for note in &mut notes {
         note.at += if note.at >= 50 { 2000 } else { 0 };
     }
@@ -89,7 +89,7 @@ fn each_fault_is_found() {
     );
     check(
         |notes| notes.push(Note { at: 99, process: 2, what: answer("9", "c", false) }),
-        "mixed: 9 was never asked for",
+        "mixed: 9 was never requested",
     );
 }
 
@@ -97,7 +97,7 @@ fn each_fault_is_found() {
 fn planted_faults_are_found() {
     for (fault, expected) in [
         ("lost", "lost: c was begun and not answered"),
-        ("gap", "lost: c has 1 chunks, 0 came"),
+        ("gap", "lost: c has 1 chunks, 0 arrived"),
         ("doubled", "doubled: the answer of c"),
         ("mixed", "mixed: c was answered with c0, failed: false"),
     ] {

@@ -1,4 +1,4 @@
-//! What is a block, and that it does not matter how it arrives.
+//! Blocks of every accepted form, in one piece and byte by byte.
 
 use proptest::prelude::*;
 

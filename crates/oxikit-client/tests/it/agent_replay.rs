@@ -31,7 +31,7 @@ fn agent(peer: &Peer, path: &str) -> RemoteAgent {
     RemoteAgent::new(&format!("http://{}{path}", peer.address)).unwrap()
 }
 
-/// What was sent: path and body.
+/// A recorded request: path and body.
 async fn sent(peer: Peer) -> Vec<(String, Value)> {
     let requests = peer.requests().await.into_iter().map(|request| {
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
@@ -46,11 +46,11 @@ fn asked(exchange: &Value) -> (String, Value) {
     (request["path"].as_str().unwrap().to_owned(), request["body"].clone())
 }
 
-/// What the official client made of a turn, held against what we make of it.
+/// Compares the results of the official client for a turn with those of this client.
 async fn check_turn(chat: &mut Chat, step: &Value) {
     let input: AgentInput =
         serde_json::from_value(exchanges(step)[0]["request"]["body"]["data"].clone()).unwrap();
-    let ended = async { chat.start(input).await?.reply().await }.await;
+    let ended = async { chat.start(input).await?.finish().await }.await;
     let name = &step["step"];
     let client = &step["client"];
     if client.get("THROWN").is_some() {

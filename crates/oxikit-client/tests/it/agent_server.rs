@@ -38,9 +38,9 @@ async fn a_conversation_is_the_same_as_in_the_process() {
         let mut chat = agent.chat();
         assert_eq!(chat.send("hello").await.unwrap().text(), "echo(1): hello");
         let mut turn = chat.send_stream("count").await.unwrap();
-        turn.next().await.unwrap();
+        turn.next().await.unwrap().unwrap();
         assert_eq!(turn.state().unwrap(), Some(json!({ "count": 1 })));
-        turn.reply().await.unwrap();
+        turn.finish().await.unwrap();
         assert_eq!(chat.state().unwrap(), Some(json!({ "count": 1, "done": true })));
         assert_eq!(chat.artifacts().len(), 1);
 
@@ -63,7 +63,7 @@ async fn a_turn_that_is_dropped_ends_on_the_server() {
     let (agent, toy) = toy("toy").await;
     let mut chat = agent.chat();
     let mut turn = chat.send_stream("wait").await.unwrap();
-    assert_eq!(turn.next().await.unwrap().to_text(), "waiting");
+    assert_eq!(turn.next().await.unwrap().unwrap().to_text(), "waiting");
     drop(turn);
     tokio::time::timeout(Duration::from_secs(20), toy.dropped.notified()).await.unwrap();
     assert_eq!(chat.send("hello").await.unwrap().text(), "echo(1): hello");
@@ -140,8 +140,11 @@ async fn snapshots_and_abort_may_be_elsewhere() {
 
 /// An application with agents as people write them.
 fn application() -> Oxikit {
-    let ai =
-        Oxikit::builder().plugin(oxikit::offline::Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder()
+        .plugin(oxikit::offline::Offline)
+        .default_model("offline/demo")
+        .build()
+        .unwrap();
     let counter = Agent::builder("counter").turn(|turn: Turn<Value>| async move {
         match turn.text().as_str() {
             "fail" => Err(Status::failed_precondition("not today")),
@@ -179,10 +182,10 @@ async fn a_real_agent_is_talked_to_over_http() {
     let mut turn = chat.send_stream("one").await.unwrap();
     let mut text = String::new();
     while let Some(chunk) = turn.next().await {
-        text += &chunk.to_text();
+        text += &chunk.unwrap().to_text();
     }
     assert_eq!(text, "1: one");
-    assert_eq!(turn.reply().await.unwrap().text(), "1: one");
+    assert_eq!(turn.finish().await.unwrap().text(), "1: one");
     assert_eq!(chat.state().unwrap(), Some(json!({ "count": 1 })));
 
     let status = chat.send("fail").await.unwrap_err();
@@ -212,7 +215,7 @@ async fn after_a_turn_that_was_dropped_the_next_one_need_not_wait() {
     chat.send("one").await.unwrap();
     for count in 2..20 {
         let mut turn = chat.send_stream("wait").await.unwrap();
-        turn.next().await.unwrap();
+        turn.next().await.unwrap().unwrap();
         drop(turn);
         let reply = chat.send("more").await.unwrap();
         assert_eq!(reply.text(), format!("{count}: more"));

@@ -18,13 +18,13 @@ fn action(peer: &Peer) -> RemoteAction {
 
 async fn chunks(stream: &mut RemoteStream<u8, String>) -> Vec<u8> {
     let mut chunks = Vec::new();
-    while let Some(chunk) = stream.next().await {
+    while let Some(Ok(chunk)) = stream.next().await {
         chunks.push(chunk);
     }
     chunks
 }
 
-/// What each request said of the stream: its id and the position.
+/// The id and the position of the stream in each request.
 async fn asked(peer: Peer) -> Vec<(Option<String>, Option<String>)> {
     let value = |request: &str, name: &str| {
         let line = request.lines().find_map(|line| line.strip_prefix(name))?;
@@ -51,7 +51,7 @@ async fn a_stream_is_resumed_from_its_start() {
     assert_eq!(again.stream_id(), Some("sid-1"));
     assert_eq!(chunks(&mut again).await, [1, 2]);
     assert_eq!(again.position(), 2);
-    assert_eq!(again.output().await.unwrap(), "end");
+    assert_eq!(again.finish().await.unwrap(), "end");
     assert_eq!(asked(peer).await, [(None, None), (some("sid-1"), None)]);
 }
 
@@ -79,7 +79,7 @@ async fn what_was_read_is_passed_over_when_a_server_replays_everything() {
     let peer = peer([all(), all()]).await;
     let mut stream = action(&peer).resume_from::<u8, String>("sid-1", 1).await.unwrap();
     assert_eq!(chunks(&mut stream).await, [2]);
-    assert_eq!(stream.output().await.unwrap(), "end");
+    assert_eq!(stream.finish().await.unwrap(), "end");
     // The first answer did not say where it begins, so it was not trusted.
     assert_eq!(asked(peer).await, [(some("sid-1"), some("1")), (some("sid-1"), None)]);
 }
@@ -89,7 +89,7 @@ async fn a_position_behind_the_end_still_brings_the_output() {
     let all = || start(&[ONE, TWO, END]);
     let peer = peer([all(), all()]).await;
     let stream = action(&peer).resume_from::<u8, String>("sid-1", 9).await.unwrap();
-    assert_eq!(stream.output().await.unwrap(), "end");
+    assert_eq!(stream.finish().await.unwrap(), "end");
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_stream_whose_connection_breaks_goes_on_by_itself() {
     .await;
     let mut stream = action(&peer).stream::<u8, String>(&1).await.unwrap();
     assert_eq!(chunks(&mut stream).await, [1, 2]);
-    assert_eq!(stream.output().await.unwrap(), "end");
+    assert_eq!(stream.finish().await.unwrap(), "end");
     let at = |position: &str| (some("sid-1"), some(position));
     assert_eq!(asked(peer).await, [(None, None), at("1"), at("1"), at("1"), at("2")]);
 }
@@ -123,7 +123,7 @@ async fn reconnecting_has_an_end() {
     let client = Client::builder().reconnects(2).build().unwrap();
     let action = client.action(&peer.url()).unwrap();
     let stream = action.stream::<u8, String>(&1).await.unwrap();
-    assert_eq!(stream.output().await.unwrap_err().code(), StatusCode::Unavailable);
+    assert_eq!(stream.finish().await.unwrap_err().code(), StatusCode::Unavailable);
     assert_eq!(peer.requests().await.len(), 3);
 }
 
@@ -132,7 +132,7 @@ async fn a_server_that_forgot_the_stream_leaves_the_reader_with_the_break() {
     let peer = peer([start(&[ONE]).then_cut(), reply::<&str>(204, [])]).await;
     let mut stream = action(&peer).stream::<u8, String>(&1).await.unwrap();
     assert_eq!(chunks(&mut stream).await, [1]);
-    assert_eq!(stream.output().await.unwrap_err().code(), StatusCode::Unavailable);
+    assert_eq!(stream.finish().await.unwrap_err().code(), StatusCode::Unavailable);
 }
 
 #[tokio::test]
@@ -148,6 +148,6 @@ async fn an_error_of_the_action_is_not_a_reason_to_reconnect() {
     let peer = peer([failed]).await;
     let mut stream = action(&peer).stream::<u8, String>(&1).await.unwrap();
     assert_eq!(chunks(&mut stream).await, [1]);
-    assert_eq!(stream.output().await.unwrap_err().code(), StatusCode::Aborted);
+    assert_eq!(stream.finish().await.unwrap_err().code(), StatusCode::Aborted);
     assert_eq!(peer.requests().await.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Failures: what they are to the caller, and what is tried again.
+//! Failures: the status that the caller gets, and the requests that are repeated.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -106,9 +106,11 @@ async fn a_stream_that_is_not_durable_is_not_repeated_when_it_breaks() {
     let peer = peer([cut]).await;
     let mut stream = action(&peer).stream::<u8, Value>(&1).await.unwrap();
     assert_eq!(stream.stream_id(), None);
-    assert_eq!(stream.next().await, Some(1));
-    assert_eq!(stream.next().await, None);
-    assert_eq!(stream.output().await.unwrap_err().code(), StatusCode::Unavailable);
+    assert_eq!(stream.next().await.unwrap().unwrap(), 1);
+    let last = stream.next().await.unwrap().unwrap_err();
+    assert_eq!(last.code(), StatusCode::Unavailable);
+    assert!(stream.next().await.is_none());
+    assert_eq!(stream.finish().await.unwrap_err().code(), StatusCode::Unavailable);
     assert_eq!(peer.requests().await.len(), 1);
 }
 
@@ -116,7 +118,7 @@ async fn a_stream_that_is_not_durable_is_not_repeated_when_it_breaks() {
 async fn a_refused_connection_is_unavailable() {
     let gone = peer([]).await;
     let client = Client::builder().retries(0).build().unwrap();
-    // Nobody listens once the peer without replies is done.
+    // The port is closed once the peer without replies is done.
     let listener = loop {
         match tokio::net::TcpListener::bind(gone.address).await {
             Ok(listener) => break listener,
@@ -130,7 +132,7 @@ async fn a_refused_connection_is_unavailable() {
     assert!(status.message().starts_with("cannot connect to http://127.0.0.1:"), "{status}");
 }
 
-/// Knows the address only from the third question on.
+/// A resolver that finds the address only from the third lookup on.
 struct SlowResolver(AtomicUsize, SocketAddr);
 
 impl Resolve for SlowResolver {
@@ -175,7 +177,10 @@ async fn a_redirect_to_another_server_is_not_followed() {
 async fn a_value_of_another_type_is_an_internal_failure() {
     let peer = peer([
         reply(200, ["{\"result\":\"text\"}"]),
-        reply(200, ["data: {\"message\":\"text\"}\n\ndata: {\"result\":1}\n\n"]),
+        reply(
+            200,
+            ["data: {\"message\":\"text\"}\n\ndata: {\"message\":2}\n\ndata: {\"result\":\"text\"}\n\n"],
+        ),
     ])
     .await;
     let action = action(&peer);
@@ -183,9 +188,14 @@ async fn a_value_of_another_type_is_an_internal_failure() {
     assert_eq!(status.code(), StatusCode::Internal);
     assert!(status.message().starts_with("the output is not of the expected type"), "{status}");
     let mut stream = action.stream::<u8, u8>(&1).await.unwrap();
-    assert_eq!(stream.next().await, None);
-    let status = stream.output().await.unwrap_err();
+    let status = stream.next().await.unwrap().unwrap_err();
     assert!(status.message().starts_with("the chunk is not of the expected type"), "{status}");
+    assert_eq!(stream.next().await.unwrap().unwrap(), 2, "the stream goes on");
+    let last = stream.next().await.unwrap().unwrap_err();
+    assert!(stream.next().await.is_none());
+    let status = stream.finish().await.unwrap_err();
+    assert_eq!(status.message(), last.message());
+    assert!(status.message().starts_with("the output is not of the expected type"), "{status}");
 }
 
 #[tokio::test]

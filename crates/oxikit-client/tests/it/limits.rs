@@ -34,7 +34,7 @@ async fn a_stream_that_falls_silent_exceeds_the_deadline() {
     for action in impatient(&peer.url()) {
         // On a busy machine not even the head may come in time.
         let output = match action.stream::<u8, Value>(&1).await {
-            Ok(stream) => stream.output().await,
+            Ok(stream) => stream.finish().await,
             Err(status) => Err(status),
         };
         assert_eq!(output.unwrap_err().code(), StatusCode::DeadlineExceeded);
@@ -45,7 +45,7 @@ async fn a_stream_that_falls_silent_exceeds_the_deadline() {
 async fn a_result_does_not_wait_for_the_end_of_its_connection() {
     let peer = peer([reply(200, ["data: {\"result\":1}\n\n"]).then_silent()]).await;
     let action = Client::new().unwrap().action(&peer.url()).unwrap();
-    assert_eq!(action.stream::<u8, u8>(&1).await.unwrap().output().await.unwrap(), 1);
+    assert_eq!(action.stream::<u8, u8>(&1).await.unwrap().finish().await.unwrap(), 1);
 }
 
 #[tokio::test]
@@ -62,7 +62,9 @@ async fn what_is_larger_than_allowed_is_refused() {
     let status = action.run::<Value>(&1).await.unwrap_err();
     assert_eq!(status.code(), StatusCode::ResourceExhausted, "{status}");
     let mut stream = action.stream::<Value, Value>(&1).await.unwrap();
-    assert_eq!(stream.next().await, Some(Value::from(1)));
-    assert_eq!(stream.next().await, None);
-    assert_eq!(stream.output().await.unwrap_err().code(), StatusCode::ResourceExhausted);
+    assert_eq!(stream.next().await.unwrap().unwrap(), Value::from(1));
+    let last = stream.next().await.unwrap().unwrap_err();
+    assert_eq!(last.code(), StatusCode::ResourceExhausted);
+    assert!(stream.next().await.is_none());
+    assert_eq!(stream.finish().await.unwrap_err().code(), StatusCode::ResourceExhausted);
 }

@@ -36,7 +36,7 @@ impl Served {
 
 #[tokio::test]
 async fn an_action_is_run_with_types_on_both_sides() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("greet", |name: String| async move { Ok(format!("Hello, {name}!")) });
     ai.define_flow("none", |_: Option<u8>| async move { Ok(()) });
     let server = served(Server::new(&ai)).await;
@@ -52,7 +52,7 @@ async fn an_action_is_run_with_types_on_both_sides() {
 
 #[tokio::test]
 async fn an_action_is_streamed_with_types_on_both_sides() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("count", |to: u32, _: Context, out: Emitter<u32>| async move {
         for n in 0..to {
             out.send(n).await?;
@@ -62,18 +62,18 @@ async fn an_action_is_streamed_with_types_on_both_sides() {
     let server = served(Server::new(&ai)).await;
     let mut stream = server.action("count").stream::<u32, String>(&2000).await.unwrap();
     for n in 0..2000 {
-        assert_eq!(stream.next().await, Some(n));
+        assert_eq!(stream.next().await.unwrap().unwrap(), n);
     }
-    assert_eq!(stream.next().await, None);
+    assert!(stream.next().await.is_none());
     assert_eq!(stream.position(), 2000);
-    assert_eq!(stream.output().await.unwrap(), "ä");
+    assert_eq!(stream.finish().await.unwrap(), "ä");
     let unread = server.action("count").stream::<u32, String>(&2000).await.unwrap();
-    assert_eq!(unread.output().await.unwrap(), "ä");
+    assert_eq!(unread.finish().await.unwrap(), "ä");
 }
 
 #[tokio::test]
 async fn all_sixteen_statuses_arrive_with_message_and_details() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("fail", |code: String| async move {
         let code: StatusCode = code.parse().or_internal()?;
         Err::<(), _>(Status::public(code, "words").with_details(json!({ "a": 1 })))
@@ -83,7 +83,7 @@ async fn all_sixteen_statuses_arrive_with_message_and_details() {
     for code in StatusCode::ALL.into_iter().filter(|code| *code != StatusCode::Ok) {
         let unary = fail.run::<()>(code.name()).await.unwrap_err();
         let stream = fail.stream::<(), ()>(code.name()).await.unwrap();
-        for status in [unary, stream.output().await.unwrap_err()] {
+        for status in [unary, stream.finish().await.unwrap_err()] {
             assert_eq!((status.code(), status.message()), (code, "words"));
             assert_eq!(status.details(), Some(&json!({ "a": 1 })));
             assert_eq!(status.outgoing().message, code.standard_message());
@@ -93,7 +93,7 @@ async fn all_sixteen_statuses_arrive_with_message_and_details() {
 
 #[tokio::test]
 async fn the_init_reaches_the_action() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let registry: &oxikit_core::Registry = ai.as_ref();
     registry.register(Action::builder(ActionKind::Flow, "both").bidi(
         |init: Value, mut inputs: Inputs<Value>, _: Context, _: Emitter<()>| async move {
@@ -105,12 +105,12 @@ async fn the_init_reaches_the_action() {
     let expected = json!([{ "session": 1 }, "in"]);
     assert_eq!(action.run::<Value>("in").await.unwrap(), expected);
     let stream = action.stream::<(), Value>("in").await.unwrap();
-    assert_eq!(stream.output().await.unwrap(), expected);
+    assert_eq!(stream.finish().await.unwrap(), expected);
 }
 
 #[tokio::test]
 async fn callers_are_let_in_or_told_why_not() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("greet", |name: String| async move { Ok(name) });
     let server = served(Server::new(&ai).auth(ApiKey::new("good-key"))).await;
     let greet = server.action("greet");
@@ -122,7 +122,7 @@ async fn callers_are_let_in_or_told_why_not() {
     for (greet, expected) in cases {
         let unary = greet.run::<String>("Ada").await;
         let streamed = match greet.stream::<(), String>("Ada").await {
-            Ok(stream) => stream.output().await,
+            Ok(stream) => stream.finish().await,
             Err(status) => Err(status),
         };
         assert_eq!(unary.map_err(|status| status.code()), expected);
@@ -130,7 +130,7 @@ async fn callers_are_let_in_or_told_why_not() {
     }
 }
 
-/// Tells when it is dropped.
+/// Sends a message when it is dropped.
 struct Guard(mpsc::UnboundedSender<&'static str>);
 
 impl Drop for Guard {
@@ -141,7 +141,7 @@ impl Drop for Guard {
 
 #[tokio::test]
 async fn an_action_ends_within_100_ms_when_its_caller_leaves() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let (tell, mut told) = mpsc::unbounded_channel();
     ai.define_flow("hang", move |_: u8, _: Context, out: Emitter<u8>| {
         let guard = Guard(tell.clone());
@@ -161,7 +161,7 @@ async fn an_action_ends_within_100_ms_when_its_caller_leaves() {
     let mut fastest = [Duration::MAX; 2];
     for _ in 0..5 {
         let mut stream = hang.stream::<u8, ()>(&1).await.unwrap();
-        assert_eq!(stream.next().await, Some(1));
+        assert_eq!(stream.next().await.unwrap().unwrap(), 1);
         assert_eq!(told.recv().await, Some("running"));
         let left = Instant::now();
         drop(stream);
@@ -181,7 +181,7 @@ async fn an_action_ends_within_100_ms_when_its_caller_leaves() {
 
 /// A server whose flow `steps` waits for a signal before its second chunk.
 async fn durable() -> (Served, Arc<Notify>) {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let go_on = Arc::new(Notify::new());
     let signal = go_on.clone();
     ai.define_flow("steps", move |_: u8, _: Context, out: Emitter<u8>| {
@@ -202,7 +202,7 @@ async fn a_durable_stream_is_read_again_from_any_position() {
     let (server, go_on) = durable().await;
     let steps = server.action("steps");
     let mut stream = steps.stream::<u8, String>(&1).await.unwrap();
-    assert_eq!(stream.next().await, Some(1));
+    assert_eq!(stream.next().await.unwrap().unwrap(), 1);
     let id = stream.stream_id().unwrap().to_owned();
     drop(stream);
     go_on.notify_one();
@@ -210,17 +210,17 @@ async fn a_durable_stream_is_read_again_from_any_position() {
         let mut stream = steps.resume_from::<u8, String>(&id, position).await.unwrap();
         let mut seen = Vec::new();
         while let Some(chunk) = stream.next().await {
-            seen.push(chunk);
+            seen.push(chunk.unwrap());
         }
         assert_eq!(seen, expected, "from {position}");
-        assert_eq!(stream.output().await.unwrap(), "end");
+        assert_eq!(stream.finish().await.unwrap(), "end");
     }
     let unknown = steps.resume::<u8, String>("no-such-stream").await.unwrap_err();
     assert_eq!(unknown.code(), StatusCode::NotFound);
 }
 
-/// Passes connections on to a server until it is told to cut those it has, and
-/// tells when that is done.
+/// Forwards connections to a server until the test asks it to close them, and
+/// reports when that is done.
 async fn proxy(server: SocketAddr, cut: Arc<Notify>, is_cut: Arc<Notify>) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -252,11 +252,11 @@ async fn a_durable_stream_survives_a_cut_connection() {
     let address = proxy(server.address, cut.clone(), is_cut.clone()).await;
     let steps = server.client.action(&format!("http://{address}/steps")).unwrap();
     let mut stream = steps.stream::<u8, String>(&1).await.unwrap();
-    assert_eq!(stream.next().await, Some(1));
+    assert_eq!(stream.next().await.unwrap().unwrap(), 1);
     cut.notify_one();
     is_cut.notified().await;
     go_on.notify_one();
-    assert_eq!(stream.next().await, Some(2));
-    assert_eq!(stream.next().await, None);
-    assert_eq!(stream.output().await.unwrap(), "end");
+    assert_eq!(stream.next().await.unwrap().unwrap(), 2);
+    assert!(stream.next().await.is_none());
+    assert_eq!(stream.finish().await.unwrap(), "end");
 }

@@ -1,4 +1,4 @@
-//! A server that answers as the test says, byte by byte.
+//! A scripted server: the test decides every byte of its answers.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-/// What one connection gets as its answer.
+/// The answer on one connection.
 pub(crate) struct Reply {
     head: String,
     pieces: Vec<Vec<u8>>,
@@ -15,7 +15,7 @@ pub(crate) struct Reply {
 }
 
 enum End {
-    /// As it should be.
+    /// The answer is complete.
     Whole,
     /// The connection is closed in the middle.
     Cut,
@@ -29,7 +29,7 @@ pub(crate) fn reply<P: AsRef<[u8]>>(http: u16, pieces: impl IntoIterator<Item = 
     Reply { head: format!("HTTP/1.1 {http} X\r\n"), pieces, end: End::Whole }
 }
 
-/// A connection that is closed without a word.
+/// A connection that is closed without an answer.
 pub(crate) fn hang_up() -> Reply {
     Reply { head: String::new(), pieces: Vec::new(), end: End::Cut }
 }
@@ -99,7 +99,7 @@ pub(crate) async fn peer(replies: impl IntoIterator<Item = Reply>) -> Peer {
             tokio::spawn(async move {
                 let Some(request) = read_request(&mut connection).await else { return };
                 drop(sender.send(request));
-                // A client may have left by now, which is its right.
+                // The client may have closed the connection by now, which is not an error.
                 drop(reply.send(&mut connection).await);
             });
         }

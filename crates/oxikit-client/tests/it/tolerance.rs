@@ -23,10 +23,10 @@ async fn stream(replies: Vec<Reply>) -> Seen {
     let mut chunks = Vec::new();
     let output = match action.stream::<Value, Value>(&json!({ "q": 1 })).await {
         Ok(mut stream) => {
-            while let Some(chunk) = stream.next().await {
+            while let Some(Ok(chunk)) = stream.next().await {
                 chunks.push(chunk);
             }
-            stream.output().await
+            stream.finish().await
         }
         Err(status) => Err(status),
     };
@@ -178,17 +178,17 @@ async fn errors_in_a_stream_keep_their_status_in_every_dialect() {
         (
             "unknown_key",
             &["data: {\"foo\":1}\n\n", OK[1]],
-            fails(none(), Internal, "URL sent a block that makes no sense"),
+            fails(none(), Internal, "URL sent a block that is not part of the protocol"),
         ),
         (
             "not_json",
             &[OK[0], "data: what\n\n", OK[1]],
-            fails(json!([1]), Internal, "URL sent a block that makes no sense"),
+            fails(json!([1]), Internal, "URL sent a block that is not part of the protocol"),
         ),
         (
             "page",
             &["<html>\n<body>\n</html>\n"],
-            fails(none(), Internal, "URL sent something that is no stream of blocks"),
+            fails(none(), Internal, "URL sent something that is not a stream of blocks"),
         ),
         (
             "no_result_end",
@@ -268,7 +268,7 @@ async fn requests_look_as_official_servers_expect_them() {
     .await;
     let action = peer.action().with_header("x-key", "k");
     action.run::<u8>(&json!({ "q": 1 })).await.unwrap();
-    action.stream::<u8, String>(&1).await.unwrap().output().await.unwrap();
+    action.stream::<u8, String>(&1).await.unwrap().finish().await.unwrap();
     action.run::<()>(&()).await.unwrap();
     action.clone().with_init(json!({ "s": 2 })).run::<()>(&None::<u8>).await.unwrap();
 

@@ -1,4 +1,7 @@
-//! Agents of this process.
+//! Agents of this process as the other side of a [`Chat`].
+//!
+//! The transport calls the actions that an agent registers: the agent itself, and its companions
+//! for snapshots and aborts, which exist only if it has a session store.
 
 use std::sync::Arc;
 
@@ -9,10 +12,23 @@ use oxikit_wire::{
     SessionSnapshot, SnapshotStatus,
 };
 
-use super::{AgentDoor, AgentEvent, Chat, Invocation};
+use super::{AgentEvent, AgentTransport, Chat, Invocation};
 use crate::{Action, ActionContext, ActionKind, Call, Event, Payload, Registry, Result, Status};
 
-/// An agent of this process, reached by its actions. Cheap to clone.
+/// An agent of this process, called through its actions. Cheap to clone.
+///
+/// ```
+/// use oxikit_core::chat::LocalAgent;
+/// use oxikit_core::{ActionContext, Registry, Result};
+/// use serde_json::json;
+///
+/// # async fn example(app: Registry) -> Result<()> {
+/// let caller = ActionContext::default().with("auth", json!({ "uid": "ada" }));
+/// let agent = LocalAgent::find(&app, "guide").await?.with_context(caller);
+/// let mut chat = agent.chat();
+/// println!("{}", chat.send("Good morning!").await?.text());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct LocalAgent {
     agent: Action,
@@ -21,41 +37,56 @@ pub struct LocalAgent {
 }
 
 impl LocalAgent {
-    /// The agent with this name; a missing one is `NOT_FOUND`.
+    /// Finds the agent with this name, such as `guide` for `/agent/guide`.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such agent.
     pub async fn find(app: &impl AsRef<Registry>, name: &str) -> Result<Self> {
         let registry = app.as_ref();
         let agent = registry.resolve_key(&format!("/{}/{name}", ActionKind::Agent)).await?;
         Ok(Self::new(app, agent))
     }
 
-    /// The agent behind this action. What belongs to it is found in the registry.
+    /// The agent behind this action. Its companion actions for snapshots and aborts are looked up
+    /// in the registry when they are needed.
     pub fn new(app: &impl AsRef<Registry>, agent: Action) -> Self {
         Self { agent, registry: app.as_ref().clone(), context: None }
     }
 
-    /// Who talks to it. Without this, the running action's caller does.
+    /// Sets the caller of the agent. The default is the caller of the running action.
     #[must_use]
     pub fn with_context(mut self, context: ActionContext) -> Self {
         self.context = Some(context);
         self
     }
 
-    /// Begins a conversation.
+    /// Begins a new conversation.
     pub fn chat(&self) -> Chat {
-        Chat::new(self.door())
+        Chat::new(self.transport())
     }
 
-    /// Goes on with a session, its messages and state read first.
+    /// Reads a session and continues it; see [`Chat::load_session`].
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such session, `FAILED_PRECONDITION` if the agent has no
+    /// session store.
     pub async fn load_session(&self, session_id: impl Into<String>) -> Result<Chat> {
-        Chat::load_session(self.door(), session_id).await
+        Chat::load_session(self.transport(), session_id).await
     }
 
-    /// Goes on from a snapshot, its messages and state read first.
+    /// Reads a snapshot and continues from it; see [`Chat::load_snapshot`].
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND` if there is no such snapshot, `FAILED_PRECONDITION` if the agent has no
+    /// session store.
     pub async fn load_snapshot(&self, snapshot_id: impl Into<String>) -> Result<Chat> {
-        Chat::load_snapshot(self.door(), snapshot_id).await
+        Chat::load_snapshot(self.transport(), snapshot_id).await
     }
 
-    fn door(&self) -> Arc<dyn AgentDoor> {
+    fn transport(&self) -> Arc<dyn AgentTransport> {
         Arc::new(self.clone())
     }
 
@@ -80,12 +111,14 @@ impl LocalAgent {
 }
 
 #[async_trait]
-impl AgentDoor for LocalAgent {
+impl AgentTransport for LocalAgent {
     async fn invoke(&self, init: AgentInit, input: AgentInput) -> Result<Invocation> {
         let call = self.call(Payload::of(input)).with_init(Payload::of(init));
         let run = self.agent.start(call)?;
         Ok(Box::pin(run.map(|event| match event {
-            Event::Chunk(chunk) => Ok(AgentEvent::Chunk(chunk.parse()?)),
+            Event::Chunk(chunk) => {
+                Ok(chunk.parse().map_or_else(AgentEvent::Unreadable, AgentEvent::Chunk))
+            }
             Event::Done(output) => Ok(AgentEvent::Done(output.parse()?)),
             Event::Failed(status) => Err(status),
         })))

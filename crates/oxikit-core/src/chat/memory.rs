@@ -1,4 +1,8 @@
-//! What this side of a conversation knows.
+//! The client's copy of a session.
+//!
+//! A turn changes it only when its output has arrived ([`Memory::commit`]). Everything before
+//! that is in [`Gathered`] and is discarded with the turn, which is why a failed or dropped turn
+//! leaves no trace in the conversation.
 
 use std::sync::Arc;
 
@@ -9,26 +13,26 @@ use serde_json::Value;
 
 use crate::{Status, StatusCode};
 
-/// What is known of a session, as of its last good turn.
+/// The state of a session as of its last successful turn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
-    /// With a server that keeps the state: what was seen of it.
+    /// The whole state if the client keeps it; else the part that turns have shown.
     pub(super) state: SessionState,
-    /// The last good snapshot, if the server keeps the state.
+    /// The last completed snapshot, if the server keeps the state.
     pub(super) snapshot_id: Option<String>,
-    /// Whether the agent takes the state from us.
+    /// Whether the client keeps the state and sends it with every turn.
     pub(super) is_kept_here: bool,
     /// The snapshot of detached work whose end is not known.
     pub(super) pending: Option<String>,
-    /// Whether a turn was begun whose end we have not seen: it was dropped, or its
-    /// connection broke.
+    /// Whether a turn was begun whose end has not arrived: it was dropped, or its
+    /// connection broke. The agent may still be busy with it.
     pub(super) is_open: bool,
 }
 
-/// What a turn has brought before its output.
+/// The data of a turn that arrived before its output.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// What was said to the agent.
+    /// The message that was sent to the agent.
     pub(super) sent: Option<Arc<Message>>,
     /// The custom state, once it has changed.
     pub(super) custom: Option<Value>,
@@ -36,7 +40,7 @@ pub(super) struct Gathered {
 }
 
 impl Memory {
-    /// What the next turn starts from.
+    /// The init of the next turn: exactly one of state, snapshot and session.
     pub(super) fn init(&self) -> AgentInit {
         let mut init = AgentInit::default();
         if self.is_kept_here {
@@ -50,8 +54,9 @@ impl Memory {
         init
     }
 
-    /// Notes that a turn has ended without an output.
+    /// Records that a turn has ended without an output.
     pub(super) fn fail(&mut self, status: &Status) {
+        // With these codes the connection failed, not the turn: the agent may still work on it.
         let may_go_on = matches!(
             status.code(),
             StatusCode::Unavailable | StatusCode::DeadlineExceeded | StatusCode::Cancelled
@@ -59,8 +64,8 @@ impl Memory {
         self.is_open = may_go_on;
     }
 
-    /// Takes over the end of a turn. Of a failed one only the place to go on from
-    /// counts, which the agent names.
+    /// Takes over the output of a turn. Of a failed turn only the ids count: they name the
+    /// snapshot to continue from.
     pub(super) fn commit(&mut self, gathered: Gathered, output: &AgentOutput) {
         self.is_open = false;
         if output.session_id.is_some() {
@@ -83,7 +88,7 @@ impl Memory {
         }
     }
 
-    /// Takes over a good snapshot.
+    /// Replaces the state by a completed snapshot.
     pub(super) fn adopt(&mut self, snapshot: SessionSnapshot) {
         self.state = snapshot.state.unwrap_or_default();
         self.state.session_id = snapshot.session_id.or(self.state.session_id.take());
@@ -92,10 +97,10 @@ impl Memory {
         self.pending = None;
     }
 
-    /// Adds what a turn has brought to what is known.
+    /// Adds the messages, the custom state and the artifacts of a successful turn.
     fn add(&mut self, gathered: Gathered, output: &AgentOutput) {
-        let said = gathered.sent.into_iter().chain(output.message.clone());
-        self.state.messages.get_or_insert_default().extend(said);
+        let new_messages = gathered.sent.into_iter().chain(output.message.clone());
+        self.state.messages.get_or_insert_default().extend(new_messages);
         if let Some(custom) = gathered.custom {
             self.state.custom = Some(Arc::new(custom));
         }
@@ -104,7 +109,8 @@ impl Memory {
             put_artifact(known, artifact);
         }
         for artifact in output.artifacts.iter().flatten() {
-            // One without a name came as a chunk already.
+            // The output repeats the artifacts of the chunks. An artifact without a name cannot
+            // replace its copy, so it must not be added twice.
             if artifact.name.is_some() || !known.contains(artifact) {
                 put_artifact(known, artifact.clone());
             }
@@ -114,11 +120,11 @@ impl Memory {
 
 /// An artifact replaces the one of its name.
 fn put_artifact(known: &mut Vec<Arc<Artifact>>, artifact: Arc<Artifact>) {
-    let former = known
+    let previous = known
         .iter_mut()
-        .find(|former| former.name == artifact.name && artifact.name.as_deref() > Some(""));
-    match former {
-        Some(former) => *former = artifact,
+        .find(|previous| previous.name == artifact.name && artifact.name.as_deref() > Some(""));
+    match previous {
+        Some(previous) => *previous = artifact,
         None => known.push(artifact),
     }
 }

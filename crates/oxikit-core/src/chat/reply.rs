@@ -1,4 +1,6 @@
-//! What a turn answers.
+//! The reply of a turn: its message, interrupts and artifacts.
+//!
+//! A failed turn has no reply: its error becomes a [`Status`] here.
 
 use std::sync::Arc;
 
@@ -11,14 +13,29 @@ use serde_json::Value;
 
 use crate::{Result, Status, StatusCode};
 
-/// The answer of a turn that went well.
+/// The reply of a successful turn.
+///
+/// A turn that was interrupted by a tool is successful too: its reply has
+/// [`interrupts`](Self::interrupts), and the tools run once they are answered.
+///
+/// ```
+/// # use oxikit_core::{Result, chat::Chat};
+/// # async fn example(mut chat: Chat) -> Result<()> {
+/// let mut reply = chat.send("Book a table for two.").await?;
+/// while !reply.interrupts().is_empty() {
+///     let answers: Vec<_> = reply.interrupts().iter().map(|tool| tool.restart()).collect();
+///     reply = chat.resume(answers).await?;
+/// }
+/// println!("{}", reply.text());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ChatReply {
     output: AgentOutput,
 }
 
 impl ChatReply {
-    /// The answer; a turn that failed is the error it failed with.
+    /// The reply of this output, or the error with which the turn failed.
     pub(super) fn new(output: AgentOutput) -> Result<Self> {
         match output.finish_reason {
             Some(AgentFinishReason::Failed) => Err(failure(output.error)),
@@ -26,12 +43,12 @@ impl ChatReply {
         }
     }
 
-    /// All text of the answer.
+    /// The texts of all parts of the message, joined; empty if there is no message.
     pub fn text(&self) -> String {
         self.message().map(Message::text).unwrap_or_default()
     }
 
-    /// The answer as a message, if there is one.
+    /// The message of the agent. A detached turn has none yet.
     pub fn message(&self) -> Option<&Message> {
         self.output.message.as_deref()
     }
@@ -41,24 +58,44 @@ impl ChatReply {
         self.output.finish_reason
     }
 
-    /// The tools that wait for an answer; go on with
-    /// [`Chat::resume`](super::Chat::resume).
+    /// The tools that wait for an answer. Continue with [`Chat::resume`](super::Chat::resume).
     pub fn interrupts(&self) -> Vec<ToolInterrupt> {
         self.message().map(interrupts_of).unwrap_or_default()
     }
 
-    /// What the agent has made.
+    /// The artifacts that this turn has made or changed.
     pub fn artifacts(&self) -> &[Arc<Artifact>] {
         self.output.artifacts.as_deref().unwrap_or_default()
     }
 
-    /// All that is known, as the agent said it.
+    /// The output of the agent as it was received, with the ids of session and snapshot.
     pub fn output(&self) -> &AgentOutput {
         &self.output
     }
 }
 
-/// A tool that waits for an answer from outside.
+/// A tool call that waits for an answer from outside, such as the consent of a user.
+///
+/// ```
+/// # use oxikit_core::{Result, chat::Chat};
+/// #[derive(serde::Deserialize)]
+/// struct Transfer {
+///     amount: f64,
+/// }
+///
+/// # async fn example(mut chat: Chat) -> Result<()> {
+/// let reply = chat.send("Send Bob his money.").await?;
+/// let mut answers = Vec::new();
+/// for tool in reply.interrupts() {
+///     let transfer: Transfer = tool.input()?;
+///     answers.push(match transfer.amount < 100.0 {
+///         true => tool.restart(),
+///         false => tool.respond("the user refused"),
+///     });
+/// }
+/// chat.resume(answers).await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInterrupt {
     request: ToolRequest,
@@ -66,27 +103,31 @@ pub struct ToolInterrupt {
 }
 
 impl ToolInterrupt {
-    /// The tool.
+    /// The name of the tool.
     pub fn name(&self) -> &str {
         &self.request.name
     }
 
-    /// What the tool was asked.
+    /// The whole request of the model: name, reference and input.
     pub fn request(&self) -> &ToolRequest {
         &self.request
     }
 
-    /// What the tool was asked, as its type.
+    /// The input of the tool, parsed to its type.
+    ///
+    /// # Errors
+    ///
+    /// `INTERNAL` if the input is not a `T`.
     pub fn input<T: DeserializeOwned>(&self) -> Result<T> {
         Ok(T::deserialize(self.request.input.as_ref().unwrap_or(&Value::Null))?)
     }
 
-    /// What the tool says about the interrupt, if anything.
+    /// The metadata that the tool gave the interrupt, if any.
     pub fn metadata(&self) -> Option<&Value> {
         self.metadata.as_ref()
     }
 
-    /// Answers in place of the tool.
+    /// Answers in place of the tool: the model gets this output, and the tool does not run.
     pub fn respond(&self, output: impl Into<Value>) -> Part {
         Part::from(ToolResponse {
             name: self.request.name.clone(),
@@ -96,12 +137,12 @@ impl ToolInterrupt {
         })
     }
 
-    /// Lets the tool run again.
+    /// Lets the tool run again with the same input. The tool sees that it is resumed.
     pub fn restart(&self) -> Part {
         self.restart_with(true)
     }
 
-    /// Lets the tool run again, and tells it this.
+    /// Lets the tool run again with the same input, and passes this value to it.
     pub fn restart_with(&self, resumed: impl Into<Value>) -> Part {
         Part::from(self.request.clone()).with_metadata("resumed", resumed)
     }
@@ -114,15 +155,15 @@ pub(super) fn interrupts_of(message: &Message) -> Vec<ToolInterrupt> {
         let metadata = match part.metadata("interrupt")? {
             Value::Null | Value::Bool(false) => return None,
             Value::Bool(true) => None,
-            said => Some(said.clone()),
+            metadata => Some(metadata.clone()),
         };
         Some(ToolInterrupt { request: request.clone(), metadata })
     });
     interrupted.collect()
 }
 
-/// Why a turn or detached work failed. Not public: it was written for the user
-/// of the agent, and nobody knows whether our own callers may read it.
+/// The error with which a turn or detached work failed. The status is not public: the agent
+/// wrote its message for its own user, and the callers of this application may be others.
 pub(super) fn failure(error: Option<RuntimeError>) -> Status {
     let Some(RuntimeError { status, message, details }) = error else {
         return Status::new(StatusCode::Unknown, "the agent failed and did not say why");

@@ -1,4 +1,7 @@
-//! Making the changes.
+//! Applies a patch to a document.
+//!
+//! Patches come from other processes. So every operation is bounded: in the depth that a document
+//! may reach, and in the bytes that copies may add.
 
 use oxikit_wire::{PatchKind, PatchOperation};
 use serde_json::{Map, Value};
@@ -6,20 +9,39 @@ use serde_json::{Map, Value};
 use super::is_reserved;
 use crate::{Result, Status};
 
-/// So deep may a document become; no JSON reader takes a deeper one.
+/// Maximum depth of the patched document. A patch that nests deeper is refused, as no JSON
+/// reader accepts the result.
 const MAX_DEPTH: usize = 128;
-/// So large may a document become by copies of its own parts: a few bytes of
-/// `copy` could double it again and again.
+/// Maximum bytes that `copy` operations may add. Otherwise a few bytes of patch could double the
+/// document again and again.
 const MAX_COPIED_BYTES: usize = 16 << 20;
 
-/// Makes the changes, one after another.
+/// Applies the operations of a patch, one after another.
 ///
-/// As the official clients do, it forgives a patch that does not quite fit: objects
-/// that are missing on the way to a new member are made, and what is not there
-/// need not be removed or replaced. It fails with `INVALID_ARGUMENT` on what is no
-/// patch, on a `test` that finds another value, on the names `__proto__`,
-/// `prototype` and `constructor` in a path, and on a document that grows beyond
-/// all measure. The changes before the one that failed stay.
+/// Like the official clients, it is lenient with a patch that does not quite fit: objects
+/// that are missing on the way to a new member are made, and a `remove` or `replace` of a
+/// value that does not exist changes nothing.
+///
+/// ```
+/// use oxikit_core::json_patch::apply;
+/// use serde_json::json;
+///
+/// let mut cart = json!({ "items": ["tea"] });
+/// let patch = serde_json::from_value::<Vec<_>>(json!([
+///     { "op": "add", "path": "/items/-", "value": "milk" },
+///     { "op": "add", "path": "/price/total", "value": 7 },
+///     { "op": "remove", "path": "/coupon" },
+/// ]))?;
+/// apply(&mut cart, &patch)?;
+/// assert_eq!(cart, json!({ "items": ["tea", "milk"], "price": { "total": 7 } }));
+/// # Ok::<(), oxikit_core::Status>(())
+/// ```
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` if this is not a valid patch, on a `test` that finds another value, on the
+/// names `__proto__`, `prototype` and `constructor` in a path, and on a document that grows beyond
+/// the limit. The changes before the one that failed stay.
 pub fn apply(document: &mut Value, patch: &[PatchOperation]) -> Result<()> {
     let mut copied = 0;
     for operation in patch {
@@ -30,7 +52,7 @@ pub fn apply(document: &mut Value, patch: &[PatchOperation]) -> Result<()> {
     Ok(())
 }
 
-/// Why a change cannot be made.
+/// The reason why an operation cannot be applied, worded to follow "the patch of `/path`".
 type Refusal = &'static str;
 
 fn apply_one(
@@ -55,6 +77,8 @@ fn apply_one(
         },
         PatchKind::Copy => {
             let source = source()?;
+            // The document itself is weighed once, with the first copy: patches without copies
+            // cannot grow it beyond their own size, and need not pay for it.
             if *copied == 0 {
                 *copied = weight(document);
             }
@@ -79,13 +103,15 @@ fn apply_one(
     }
 }
 
-/// The pieces of a JSON Pointer.
+/// The tokens of a JSON Pointer (RFC 6901), unescaped.
 fn tokens(pointer: &str) -> Result<Vec<String>, Refusal> {
     if pointer.is_empty() {
         return Ok(Vec::new());
     }
-    let rest = pointer.strip_prefix('/').ok_or("is no JSON Pointer: it must begin with `/`")?;
+    let rest =
+        pointer.strip_prefix('/').ok_or("is not a valid JSON Pointer: it must begin with `/`")?;
     let unescape = |token: &str| match token.contains('~') {
+        // In this order: `~01` means `~1`, not `/`.
         true => token.replace("~1", "/").replace("~0", "~"),
         false => token.to_owned(),
     };
@@ -99,7 +125,7 @@ fn tokens(pointer: &str) -> Result<Vec<String>, Refusal> {
     Ok(tokens)
 }
 
-/// The value at this place, if it is there.
+/// The value at this path, if it exists.
 fn find<'a>(document: &'a mut Value, path: &[String]) -> Result<Option<&'a mut Value>, Refusal> {
     let mut place = document;
     for token in path {
@@ -117,7 +143,7 @@ fn find<'a>(document: &'a mut Value, path: &[String]) -> Result<Option<&'a mut V
     Ok(Some(place))
 }
 
-/// The place of an element; none for `-`, the place behind the last.
+/// The index of an element; `None` for `-`, the index behind the last element.
 fn index(token: &str) -> Result<Option<usize>, Refusal> {
     match token {
         "-" => Ok(None),
@@ -141,7 +167,7 @@ fn add(document: &mut Value, path: &[String], value: Value) -> Result<(), Refusa
             members.insert(last.clone(), value);
         }
         Value::Array(elements) => {
-            // A place behind the end is the end.
+            // An index behind the end appends, as in the official clients.
             let index = index(last)?.unwrap_or(elements.len()).min(elements.len());
             elements.insert(index, value);
         }
@@ -150,7 +176,8 @@ fn add(document: &mut Value, path: &[String], value: Value) -> Result<(), Refusa
     Ok(())
 }
 
-/// What holds the new member; objects that are missing on the way are made.
+/// The object or list that the new member is added to. Objects that are missing on the way are
+/// made.
 fn parent<'a>(document: &'a mut Value, path: &[String]) -> Result<&'a mut Value, Refusal> {
     let mut place = document;
     for token in path {
@@ -197,7 +224,8 @@ fn remove(document: &mut Value, path: &[String]) -> Result<Option<Value>, Refusa
     })
 }
 
-/// Whether lists and objects stand in each other at most so deep.
+/// Whether lists and objects are nested at most `depth` levels. It stops at the first branch that
+/// is deeper.
 fn is_within(value: &Value, depth: usize) -> bool {
     let Some(below) = depth.checked_sub(1) else {
         return !matches!(value, Value::Array(_) | Value::Object(_));
@@ -209,7 +237,7 @@ fn is_within(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// About how many bytes of memory it takes.
+/// The approximate number of bytes that a value takes in memory.
 fn weight(value: &Value) -> usize {
     let inner = match value {
         Value::String(text) => text.len(),

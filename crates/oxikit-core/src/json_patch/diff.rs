@@ -1,4 +1,4 @@
-//! Finding what has changed.
+//! Finds the changes between two documents.
 
 use std::fmt::Write;
 
@@ -10,8 +10,21 @@ use super::is_reserved;
 /// The changes that make `old` into `new`; none if they are equal.
 ///
 /// Only `add`, `remove` and `replace` are used. Objects are compared by member,
-/// first those of `old`, then what is new. Lists are compared by place: they grow
-/// and shrink at their end.
+/// first those of `old`, then the new ones. Lists are compared by index: they grow
+/// and shrink at their end. So an element that is inserted at the front changes all others;
+/// the patch is correct, but not the shortest one.
+///
+/// ```
+/// use oxikit_core::json_patch::diff;
+/// use serde_json::json;
+///
+/// let patch = diff(&json!({ "a": 1, "b": 2 }), &json!({ "a": 1, "c": 3 }));
+/// assert_eq!(
+///     serde_json::to_value(&patch).unwrap(),
+///     json!([{ "op": "remove", "path": "/b" }, { "op": "add", "path": "/c", "value": 3 }]),
+/// );
+/// assert!(diff(&json!([1, 2]), &json!([1, 2])).is_empty());
+/// ```
 pub fn diff(old: &Value, new: &Value) -> JsonPatch {
     let mut diff = Diff { path: String::new(), patch: Vec::new() };
     diff.value(old, new);
@@ -19,7 +32,7 @@ pub fn diff(old: &Value, new: &Value) -> JsonPatch {
 }
 
 struct Diff {
-    /// Where we are.
+    /// The JSON Pointer of the values that are compared now.
     path: String,
     patch: JsonPatch,
 }
@@ -28,6 +41,8 @@ impl Diff {
     fn value(&mut self, old: &Value, new: &Value) {
         match (old, new) {
             (Value::Object(old), Value::Object(new_members)) => {
+                // If a reserved name has changed, the operations found so far are taken back, and
+                // the whole object is replaced instead.
                 let known = self.patch.len();
                 if !self.members(old, new_members) {
                     self.patch.truncate(known);
@@ -40,7 +55,8 @@ impl Diff {
         }
     }
 
-    /// Says whether the change can be told by member.
+    /// Compares two objects by member. `false` if a reserved name has changed, which a path must
+    /// not contain.
     fn members(&mut self, old: &Map<String, Value>, new: &Map<String, Value>) -> bool {
         for (name, before) in old {
             let after = new.get(name);
@@ -68,6 +84,7 @@ impl Diff {
         for (index, (before, after)) in old.iter().zip(new).enumerate() {
             self.at(index, |diff| diff.value(before, after));
         }
+        // From the end, so that the indices of the elements before stay the same.
         for index in (new.len()..old.len()).rev() {
             self.at(index, |diff| diff.push(PatchKind::Remove, None));
         }

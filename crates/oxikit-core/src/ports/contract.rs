@@ -1,5 +1,5 @@
-//! One suite a port: a list of promises by name, the same list for every
-//! implementation. A broken promise is a panic that names it.
+//! One test suite for each port: a list of named promises, the same for every
+//! implementation. A broken promise is a panic that names it. Only tests use this module.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -15,9 +15,13 @@
 //! # }
 //! ```
 
-mod bus;
+mod early_answers;
+mod notifier;
+mod project;
+mod revisions;
 mod sessions;
 mod streams;
+mod tasks;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -25,11 +29,18 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::{EventBus, Retention, SessionStore, StoreError, StreamStore};
+use super::{
+    Notifier, ProjectStore, Retention, RevisionStore, SessionStore, StoreError, StreamStore,
+    TaskStore,
+};
 
-pub use bus::EVENT_BUS;
+pub use early_answers::EarlyAnswers;
+pub use notifier::NOTIFIER;
+pub use project::PROJECT_STORE;
+pub use revisions::REVISION_STORE;
 pub use sessions::SESSION_STORE;
 pub use streams::STREAM_STORE;
+pub use tasks::TASK_STORE;
 
 /// A promise of a port. It is checked on a store that is empty, or that has been
 /// used by other cases, one after another.
@@ -40,12 +51,12 @@ pub struct Case<Port: ?Sized> {
 }
 
 impl<Port: ?Sized> Case<Port> {
-    /// What is promised.
+    /// The promise, as the name of its test function.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Checks it.
+    /// Checks the promise on this implementation.
     ///
     /// # Panics
     ///
@@ -66,7 +77,7 @@ macro_rules! cases {
 }
 use cases;
 
-/// What follows the last colon of a path.
+/// The last segment of a path, such as `c` of `a::b::c`.
 const fn last_name(path: &'static str) -> &'static str {
     let mut from = path.len();
     while from > 0 && path.as_bytes()[from - 1] != b':' {
@@ -75,14 +86,47 @@ const fn last_name(path: &'static str) -> &'static str {
     path.split_at(from).1.trim_ascii()
 }
 
-/// Checks all of [`EVENT_BUS`] on one bus. Subjects used begin with `contract.`.
+/// Checks all of [`NOTIFIER`] on one notifier that has no other subscribers.
 ///
 /// # Panics
 ///
 /// If a promise is broken.
-pub async fn event_bus(bus: Arc<dyn EventBus>) {
-    for case in EVENT_BUS {
-        case.check(bus.clone()).await;
+pub async fn notifier(notifier: Arc<dyn Notifier>) {
+    for case in NOTIFIER {
+        case.check(notifier.clone()).await;
+    }
+}
+
+/// Checks that each of two notifiers, which stand for two processes, receives what the
+/// other one publishes.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub async fn connected_notifiers(one: Arc<dyn Notifier>, other: Arc<dyn Notifier>) {
+    notifier::connected(one, other).await;
+}
+
+/// Checks all of [`PROJECT_STORE`] on one store. Kinds used begin with `contract.`.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub async fn project_store(store: Arc<dyn ProjectStore>) {
+    for case in PROJECT_STORE {
+        case.check(store.clone()).await;
+    }
+}
+
+/// Checks all of [`REVISION_STORE`] on one store, which has no documents of these tests yet: their
+/// names begin with `contract`, are empty or have the maximum length.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub async fn revision_store(store: Arc<dyn RevisionStore>) {
+    for case in REVISION_STORE {
+        case.check(store.clone()).await;
     }
 }
 
@@ -130,8 +174,29 @@ pub async fn stream_store(store: Arc<dyn StreamStore>) {
     }
 }
 
-/// Checks each case on what `make` makes for it, and prints a line for each. Those
-/// of one name are run by filtering the list.
+/// Checks all of [`TASK_STORE`] on one store. It should be empty, as what it has may be pruned.
+///
+/// # Panics
+///
+/// If a promise is broken.
+pub async fn task_store(store: Arc<dyn TaskStore>) {
+    for case in TASK_STORE {
+        case.check(store.clone()).await;
+    }
+}
+
+/// Compares a task store with a plain model: random work, and every answer, of each of these
+/// seeds.
+///
+/// # Panics
+///
+/// If an answer is another one, with the seed.
+pub async fn task_store_model(store: Arc<dyn TaskStore>, seeds: std::ops::Range<u64>) {
+    tasks::model::check_seeds(store, seeds).await;
+}
+
+/// Checks each case on a new implementation from `make`, and prints a line for each. To run one
+/// case only, filter the list by [`Case::name`].
 ///
 /// # Panics
 ///

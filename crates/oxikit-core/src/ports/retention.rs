@@ -1,4 +1,7 @@
-//! What is kept of sessions, and the background work that removes the rest.
+//! Limits for stored sessions, and the background task that removes what exceeds them.
+//!
+//! The task only decides when to prune and which process does it; what is removed is decided by
+//! [`SessionStore::prune`].
 
 use std::io;
 use std::sync::Arc;
@@ -10,11 +13,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Lease, Owner, SessionStore, StoreError, Term};
 
-/// What is kept. Everything, unless something is said.
+/// Limits for what a session store keeps. Without limits it keeps everything.
 ///
-/// A snapshot from which a branch goes on may go; the branch stays whole. The last
-/// snapshot of every branch stays as long as its session, as does a pending one. A
-/// session that somebody has the lease of stays, as does one with unfinished
+/// A snapshot that has children may be removed; the snapshots of its branch stay complete. The
+/// last snapshot of every branch stays as long as its session, as does a pending one. A
+/// session with a lease stays, as does one with unfinished
 /// [`work`](super::SnapshotWrite::work), whatever their age.
 ///
 /// ```
@@ -27,7 +30,7 @@ use super::{Lease, Owner, SessionStore, StoreError, Term};
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Sessions that have not been written for so long are removed.
+    /// Sessions without a write for this time are removed.
     pub max_age: Option<Duration>,
     /// Maximum number of sessions, of all owners. Of more, those written longest ago
     /// are removed.
@@ -37,27 +40,28 @@ pub struct Retention {
     /// Maximum bytes of all sessions together. Of more, those written longest ago are
     /// removed.
     pub max_bytes: Option<u64>,
-    /// How often a store that has this among its options prunes itself; every ten minutes
-    /// if nothing is said. [`SessionStore::prune`] does not look at it.
+    /// Pause between two prunings of a store that has this among its options; ten minutes by
+    /// default. It varies by a quarter, at random. [`SessionStore::prune`] ignores it.
     pub interval: Option<Duration>,
 }
 
 impl Retention {
-    /// Whether nothing is ever removed.
+    /// Whether there are no limits, so that nothing is ever removed.
     pub fn keeps_everything(&self) -> bool {
         *self == Self { interval: self.interval, ..Self::default() }
     }
 }
 
-/// What was removed.
+/// Numbers of removed sessions and snapshots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Whole sessions.
+    /// Removed sessions.
     pub sessions: u64,
-    /// Snapshots of sessions that are kept.
+    /// Removed snapshots of sessions that are kept.
     pub snapshots: u64,
 }
 
+/// Pause between two prunings if the [`Retention`] sets none.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// The first round comes at a random time within this, so that processes that are
 /// started together do not all begin at once.
@@ -68,20 +72,21 @@ const MIN_TTL: Duration = Duration::from_secs(30);
 /// Prunes a session store in the background, until this is dropped: for stores that
 /// have a [`Retention`] among their options.
 ///
-/// Of the processes that share a store one prunes. It holds a lease of that store;
-/// when it ends, the next one that asks takes over.
+/// If several processes share a store, one of them prunes. It holds a lease in that store;
+/// when it ends, the next process that tries to take the lease takes over.
 #[derive(Debug)]
 pub struct Pruner {
     _stop: DropGuard,
 }
 
 impl Pruner {
-    /// Starts a thread, for stores that are opened outside of a runtime. `store` answers
-    /// `None` when the store is closed. Nothing is started if everything is kept.
+    /// Starts a thread, for stores that are opened outside of a runtime. `store` returns
+    /// `None` when the store is closed, which ends the thread. Nothing is started if
+    /// [everything is kept](Retention::keeps_everything).
     ///
     /// # Errors
     ///
-    /// If the system does not give a thread.
+    /// If the operating system cannot start a thread.
     pub fn start(
         retention: Retention,
         store: impl Fn() -> Option<Arc<dyn SessionStore>> + Send + Sync + 'static,
@@ -98,23 +103,24 @@ impl Pruner {
         Ok(Some(Self { _stop: stop.drop_guard() }))
     }
 
-    /// The same as a task of the current runtime.
+    /// As [`start`](Self::start), with a task of the current Tokio runtime instead of a thread.
     ///
-    /// # Panics
+    /// # Errors
     ///
     /// Outside of a Tokio runtime.
     pub fn spawn(
         retention: Retention,
         store: impl Fn() -> Option<Arc<dyn SessionStore>> + Send + Sync + 'static,
-    ) -> Option<Self> {
+    ) -> io::Result<Option<Self>> {
         if retention.keeps_everything() {
-            return None;
+            return Ok(None);
         }
+        let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let rounds = Rounds { retention };
-        tokio::spawn(async move { stopped.run_until_cancelled(rounds.run(store)).await });
-        Some(Self { _stop: stop.drop_guard() })
+        runtime.spawn(async move { stopped.run_until_cancelled(rounds.run(store)).await });
+        Ok(Some(Self { _stop: stop.drop_guard() }))
     }
 }
 
@@ -137,7 +143,7 @@ impl Rounds {
         }
     }
 
-    /// Prunes once, if no other process does; answers the lease, if there is one.
+    /// Prunes once, unless another process holds the lease. Returns the lease for the next round.
     async fn round(
         &self,
         store: &dyn SessionStore,
@@ -154,6 +160,8 @@ impl Rounds {
                 lease => lease?,
             },
         };
+        // A pruning may take longer than the lease lives. `lose` renews it meanwhile, and ends if
+        // another process has taken it; the pruning is dropped then.
         let prune = store.prune(&self.retention);
         let pruned = match select(prune, Box::pin(lose(store, &owner, &lease))).await {
             Either::Left((pruned, _)) => pruned?,
@@ -175,7 +183,7 @@ impl Rounds {
     }
 }
 
-/// Keeps the lease; ends when another process has it.
+/// Renews the lease again and again; returns when another process has taken it.
 async fn lose(store: &dyn SessionStore, owner: &Owner, lease: &Lease) {
     loop {
         sleep(lease.ttl / 3).await;
@@ -185,7 +193,8 @@ async fn lose(store: &dyn SessionStore, owner: &Owner, lease: &Lease) {
     }
 }
 
-/// No caller is this owner, so that no session of a client has the same lease.
+/// The owner of the lease. No caller can be this owner, so that no session of a client has the
+/// same lease.
 fn lease_owner() -> Owner {
     Owner::principal("retention").of_tenant("oxikit:internal")
 }

@@ -1,4 +1,4 @@
-//! Which store each agent keeps its sessions in.
+//! The session stores of the agents of an application.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,7 +13,7 @@ use super::SessionStore;
 pub struct SessionStores(RwLock<BTreeMap<String, Arc<dyn SessionStore>>>);
 
 impl SessionStores {
-    /// Notes where the agent keeps its sessions.
+    /// Sets the store of an agent. Called when the agent is defined.
     pub fn set(&self, agent: impl Into<String>, store: Arc<dyn SessionStore>) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(agent.into(), store);
     }

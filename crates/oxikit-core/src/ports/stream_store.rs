@@ -1,4 +1,4 @@
-//! Streams that can be read again.
+//! The port for durable streams, whose readers can reconnect and continue.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::{OutgoingStatus, Payload};
 /// and have no gaps, in every process and after every restart.
 ///
 /// A stream has one writer, the run it records, and any number of readers. The
-/// writer knows its position, so that a write whose answer was lost can be made
-/// again. A write is answered when it is durable; a store that cannot promise
-/// that says so in its name and documentation. Ended streams are dropped after
-/// a while that the store decides; open ones never.
+/// writer knows its position, so that a write whose answer was lost can be
+/// repeated. A write returns when it is durable; a store that cannot promise
+/// that says so in its name and documentation. Ended streams are removed after
+/// a time that the store decides; open ones never.
 #[async_trait]
 pub trait StreamStore: fmt::Debug + Send + Sync {
-    /// Begins a stream. [`Exists`](StoreError::Exists) if the id is taken, also in
-    /// another scope. Ids are made by the server, of 128 random bits.
+    /// Begins a stream. [`Exists`](StoreError::Exists) if the id is already used, also in
+    /// another scope. The server makes ids of 128 random bits.
     async fn open(&self, scope: &StreamScope, id: &str) -> Result<(), StoreError>;
 
-    /// Adds chunks after `position` and answers the new position.
+    /// Adds chunks after `position` and returns the new position.
     ///
-    /// The same call once more is answered like the first and adds nothing.
-    /// [`Conflict`](StoreError::Conflict) if the stream is anywhere else,
+    /// A repetition of the same call returns the same and adds nothing.
+    /// [`Conflict`](StoreError::Conflict) if the stream is at another position,
     /// [`Ended`](StoreError::Ended) if it has ended.
     async fn append(
         &self,
@@ -40,12 +40,12 @@ pub trait StreamStore: fmt::Debug + Send + Sync {
         chunks: Vec<Payload>,
     ) -> Result<u64, StoreError>;
 
-    /// Adds the end after `position` and answers the last position. May be called
-    /// again like [`append`](Self::append); the first end counts.
+    /// Adds the end after `position` and returns the last position. May be repeated
+    /// like [`append`](Self::append); the first end counts.
     async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError>;
 
-    /// Up to `limit` events after `position`, in order, and how far the stream is.
-    /// All of it is of one moment: a page without events says whether any can come.
+    /// Up to `limit` events after `position`, in order, and the position of the whole stream.
+    /// Both are read in one transaction: a page without events says whether any can come.
     async fn read(
         &self,
         scope: &StreamScope,
@@ -54,38 +54,38 @@ pub trait StreamStore: fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<StreamPage, StoreError>;
 
-    /// Waits until there is something to read after `position`, or the stream has
+    /// Waits until there are events after `position`, or the stream has
     /// ended, also if it ends before `position`. May return early: the reader reads
-    /// and, if the page says that the stream goes on, waits again.
+    /// and, if the page says that the stream has not ended, waits again.
     async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError>;
 }
 
-/// Whose a stream is, and of what. A store compares the whole of it with the one that
-/// the stream was opened in; what was opened in another scope is not there.
+/// The owner and the source of a stream. A store compares all fields with the scope that the
+/// stream was opened in; a stream of another scope is reported as not found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct StreamScope {
-    /// Whose it is.
+    /// The owner of the stream.
     pub owner: Owner,
-    /// What it is a stream of, such as the key of an action: who may read streams of
-    /// the one need not be allowed to read those of the other.
+    /// The source of the stream, such as the key of an action. A caller that may read streams of
+    /// one source need not be allowed to read those of another.
     pub source: String,
 }
 
 impl StreamScope {
-    /// The streams of this source that are this owner's.
+    /// The scope of this owner's streams of this source.
     pub fn new(owner: Owner, source: impl Into<String>) -> Self {
         Self { owner, source: source.into() }
     }
 }
 
-/// A part of a stream, and how far the stream was when it was read.
+/// A part of a stream, and the state of the stream when it was read.
 #[derive(Debug, Clone)]
 pub struct StreamPage {
     /// The events after the position that was asked for.
     pub events: Vec<StreamEvent>,
-    /// The position of the whole stream: as many events are stored.
+    /// The position of the whole stream: the number of stored events.
     pub position: u64,
-    /// Whether the last stored event is the end, so that no other will come.
+    /// Whether the last stored event is the end, so that no further one will come.
     pub has_ended: bool,
 }
 
@@ -94,38 +94,62 @@ pub struct StreamPage {
 pub struct StreamEvent {
     /// The position that it leads to.
     pub sequence: u64,
-    /// What it is.
+    /// Its content.
     pub entry: StreamEntry,
 }
 
-/// What a stream consists of.
+/// An entry of a stream.
 #[derive(Debug, Clone)]
 pub enum StreamEntry {
-    /// A piece of the answer.
+    /// A chunk of the run.
     Chunk(Payload),
-    /// The end.
+    /// The last entry.
     End(StreamEnd),
 }
 
-/// How a stream ends.
+/// The end of a stream.
 #[derive(Debug, Clone)]
 pub enum StreamEnd {
-    /// With the output.
+    /// The output of the run.
     Done(Payload),
-    /// With a failure, as strangers may read it.
+    /// The failure of the run, reduced to the part that may leave the process.
     Failed(OutgoingStatus),
 }
 
 /// The number of events that are read at once.
 const BATCH: usize = 64;
 
-/// The pause after a store has returned from waiting although there was nothing to
-/// read: whatever a store does, a reader never asks without rest.
+/// Pause after a store has returned from waiting although there was nothing to
+/// read. So a reader never polls in a tight loop, whatever the store does.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// All events after `position`: those that are stored, then those to come, each
 /// once and in order. Ends after the end of the stream or an error; at once if
 /// `position` is at or beyond the end of a stream that has ended.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use futures_util::TryStreamExt;
+/// use oxikit_core::Payload;
+/// use oxikit_core::ports::memory::MemoryStreams;
+/// use oxikit_core::ports::{Owner, StoreError, StreamEnd, StreamScope, StreamStore, follow};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), StoreError> {
+/// let store: Arc<dyn StreamStore> = Arc::new(MemoryStreams::default());
+/// let scope = StreamScope::new(Owner::nobody(), "/flow/greet");
+/// store.open(&scope, "4f1c").await?;
+/// store.append("4f1c", 0, vec![Payload::of(1), Payload::of(2)]).await?;
+/// store.finish("4f1c", 2, StreamEnd::Done(Payload::of(3))).await?;
+///
+/// // A client that has read the first event continues after it.
+/// let rest: Vec<_> = follow(store, scope, "4f1c".to_owned(), 1).try_collect().await?;
+/// assert_eq!(rest.iter().map(|event| event.sequence).collect::<Vec<_>>(), [2, 3]);
+/// # Ok(()) }
+/// ```
+///
+/// The stream yields an error if the stored stream is missing, damaged or of another scope, and
+/// then ends.
 pub fn follow(
     store: Arc<dyn StreamStore>,
     scope: StreamScope,
@@ -145,7 +169,7 @@ struct Reader {
     scope: StreamScope,
     id: String,
     position: u64,
-    /// Read but not yet given out.
+    /// Events that were read and not yet returned.
     events: std::vec::IntoIter<StreamEvent>,
     is_over: bool,
 }
@@ -180,7 +204,8 @@ impl Reader {
         Ok(None)
     }
 
-    /// A stream without all of its events cannot be read on: they will never come.
+    /// The error for a gap in the numbers: missing events will never come, so reading cannot
+    /// continue.
     fn gap(&self) -> StoreError {
         StoreError::Damaged(self.id.clone(), "events are missing".into())
     }

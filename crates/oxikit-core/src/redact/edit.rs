@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(super) struct Edit<'a> {
     text: &'a str,
     edited: String,
-    /// Of the text, how much is in `edited`.
+    /// Number of bytes of the text that are already in `edited`.
     done: usize,
 }
 
@@ -16,12 +16,12 @@ impl<'a> Edit<'a> {
         Self { text, edited: String::new(), done: 0 }
     }
 
-    /// Whether this place was already replaced.
+    /// Whether the byte at this position was already replaced.
     pub(super) fn has_passed(&self, at: usize) -> bool {
         at < self.done
     }
 
-    /// Pieces come in order and do not overlap.
+    /// Replaces a piece. Pieces must be in order and must not overlap.
     pub(super) fn replace(&mut self, piece: Range<usize>, with: &str) {
         if self.edited.capacity() == 0 {
             self.edited.reserve(self.text.len());

@@ -1,9 +1,9 @@
-//! Formats of secrets: what they begin with, and how they go on.
+//! The formats of secrets: their prefixes, alphabets and lengths.
 //!
 //! Prefixes, alphabets and lengths are those that the providers document, as the rules of
 //! gitleaks, detect-secrets and GitHub's secret scanning list them. Lengths are a little
 //! shorter than documented where providers have changed them before: a secret that was cut
-//! still tells most of itself.
+//! still reveals most of itself.
 
 /// A kind of secret.
 #[derive(Debug, Clone, Copy)]
@@ -11,9 +11,9 @@ pub(super) struct Format {
     /// The service that issues it, for readers of this table and for the tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests name it"))]
     pub(super) provider: &'static str,
-    /// What it begins with.
+    /// The text that the secret begins with.
     pub(super) mark: &'static str,
-    /// What it goes on with.
+    /// The characters after the mark.
     pub(super) rest: Alphabet,
     /// Minimum number of characters after the mark; further ones are part of the secret.
     pub(super) length: usize,
@@ -36,7 +36,7 @@ pub(super) enum Alphabet {
     Token,
     /// Letters, digits, `+`, `/`, `=`, and `_`, which joins two parts.
     Base64,
-    /// What the path of a URL is made of.
+    /// The characters of the path of a URL.
     Url,
 }
 
@@ -68,7 +68,8 @@ const fn format(
 
 use Alphabet::{Alnum, Base64, Hex, Token, Upper, UpperDash, Url, Word};
 
-/// A mark that is the beginning of another stands behind it.
+/// The known formats. A mark that is the prefix of another one comes after it, so that the longer
+/// mark is tried first.
 pub(super) const FORMATS: &[Format] = &[
     format("1Password", "A3-", UpperDash, 30),
     format("1Password service", "ops_eyJ", Base64, 100),

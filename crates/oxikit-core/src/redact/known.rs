@@ -1,8 +1,9 @@
-//! Secrets of known formats, wherever they stand.
+//! Finds secrets of known formats, independent of the names before them.
 //!
-//! Every one is a long run of letters, digits and few signs, and most texts have few such
-//! runs: they are looked for in steps that no secret fits between, and only they are looked
-//! at closely.
+//! Every such secret is a long run of letters, digits and a few other characters, and most texts
+//! have few such runs. So the scan tests only every n-th byte, where n is the length of the
+//! shortest secret: every run that is long enough contains a tested byte. Only those runs are
+//! examined closely.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use super::edit::Edit;
 use super::formats::{Alphabet, FORMATS, Format};
 use super::patterns::{begins_a_word, run, sentence};
 
-/// No secret of a known format is shorter, with its mark.
+/// Length of the shortest secret of a known format, with its mark. It is the step of the scan.
 const SHORTEST: usize = 14;
 
 /// Whether a byte may be a part of a secret: letters, digits, and the signs of all alphabets.
@@ -28,7 +29,7 @@ const IS_PART: [bool; 256] = {
     is_part
 };
 
-/// Whether a byte in the middle of a word begins nothing that is known by its middle.
+/// Whether no format that is recognised by its middle can have this byte there.
 const MAY_BE_INSIDE: [bool; 256] = {
     let mut may_be_inside = [true; 256];
     may_be_inside[b'Q' as usize] = false;
@@ -83,7 +84,7 @@ fn look(bytes: &[u8], long_run: Range<usize>, edit: &mut Edit<'_>) {
             break;
         }
         let secret = secret_at(bytes, at, long_run.start);
-        // Some begin before what they are known by.
+        // Some formats begin before the mark by which they are recognised.
         match secret.filter(|secret| !edit.has_passed(secret.start)) {
             Some(secret) => {
                 at = secret.end.max(at + 1);
@@ -94,10 +95,11 @@ fn look(bytes: &[u8], long_run: Range<usize>, edit: &mut Edit<'_>) {
     }
 }
 
-/// The next place, from `at` on, that is not in the middle of a word, or where something may be
-/// that is known by its middle. It is asked for every byte of pictures and other data.
+/// The next position from `at` on where a mark may begin: not in the middle of a word, or where a
+/// format that is recognised by its middle may be. It is called for every byte of images and other
+/// encoded data, so it must be fast.
 fn skip_inside(bytes: &[u8], at: usize, long_run: &Range<usize>) -> usize {
-    /// An escape such as `\\u000a`, behind which a word begins, is no longer.
+    /// Length of the longest escape, such as `\\u000a`, after which a word may begin.
     const ESCAPE: usize = 5;
     if at <= long_run.start + ESCAPE {
         return at;
@@ -142,7 +144,7 @@ fn secret_at(bytes: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
 
 /// A secret of a known format.
 fn formatted(bytes: &[u8], mark: Range<usize>, format: &Format) -> Option<Range<usize>> {
-    // What begins a secret tells whether it is one; so a text full of marks takes no longer.
+    // Only the first characters decide, so that a text full of marks does not take longer.
     let end = bytes.len().min(mark.end + LONG);
     let begin = run(&bytes[..end], mark.end, |byte| format.rest.has(byte));
     // Words that are joined have neither digits nor capital letters.
@@ -157,20 +159,21 @@ fn formatted(bytes: &[u8], mark: Range<usize>, format: &Format) -> Option<Range<
     (rest.len() >= format.length && !is_data).then_some(mark.start..mark.end + rest.len())
 }
 
-/// No format asks for more.
+/// Maximum number of characters after the mark that decide whether it is a secret; no format
+/// needs more.
 const LONG: usize = 160;
 
-/// More letters of base64 than a path has between two `/`.
+/// Number of base64 characters without a `/` from which on a text is taken for data, not a path.
 const DATA: usize = 40;
 
-/// Whether base64 goes on before the mark, whose first letter follows a `+` or a `/` of it.
+/// Whether base64 data continues before the mark, whose first letter follows a `+` or a `/` of it.
 fn is_data_before(bytes: &[u8], at: usize) -> bool {
     at > DATA
         && matches!(bytes[at - 1], b'+' | b'/')
         && bytes[at - DATA..at - 1].iter().all(|byte| Alphabet::Base64.has(*byte))
 }
 
-/// Whether base64 goes on behind the secret.
+/// Whether base64 data continues after the secret.
 fn is_data_behind(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at + 1..at + DATA);
     matches!(bytes.get(at), Some(b'+' | b'/'))

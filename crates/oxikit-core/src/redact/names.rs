@@ -1,4 +1,4 @@
-//! Secrets known by the name they stand under: `"password": …`, `?api_key=…`,
+//! Finds secrets by the name of their field: `"password": …`, `?api_key=…`,
 //! `token: "…"`, and the password of a URL.
 
 use std::borrow::Cow;
@@ -9,8 +9,8 @@ use memchr::memchr2_iter;
 use super::edit::Edit;
 use super::{REDACTED, plain};
 
-/// What a name may end with. Numbers of tokens and tokens that continue a list
-/// are no secrets, so those that are stand here one by one.
+/// The endings of secret names. `token` alone is not among them, because counts of tokens and
+/// page tokens are not secrets: the secret ones are listed one by one.
 pub(super) const SECRET_ENDINGS: [&str; 40] = [
     "accesskey",
     "accesstoken",
@@ -54,11 +54,18 @@ pub(super) const SECRET_ENDINGS: [&str; 40] = [
     "xsrftoken",
 ];
 
-/// Longer names are judged by their end.
+/// Maximum number of characters of a name that are compared. Of longer names, the end counts.
 const LONGEST_NAME: usize = 48;
 
-/// Whether what stands under this name is a secret: `Authorization`, `api_key`,
-/// `dbPassword`. Only letters and digits count, in any case.
+/// Whether a field of this name holds a secret: `Authorization`, `api_key`,
+/// `dbPassword`. Only letters and digits count; case is ignored.
+///
+/// ```
+/// use oxikit_core::redact::is_secret_name;
+///
+/// assert!(is_secret_name("X-Api-Key"));
+/// assert!(!is_secret_name("maxOutputTokens"));
+/// ```
 pub fn is_secret_name(name: &str) -> bool {
     if !may_be_secret(name.as_bytes()) {
         return false;
@@ -93,8 +100,8 @@ const BEFORE_LAST: [u32; 32] = {
     before_last
 };
 
-/// Turns nearly all names away at their last two letters, in any case. What ends with something
-/// else than letters and digits may be secret.
+/// A quick test of the last two letters, which excludes nearly all names. A name that ends with
+/// another character than letters and digits may be secret.
 fn may_end_secret(before: u8, last: u8) -> bool {
     if !before.is_ascii_alphanumeric() || !last.is_ascii_alphanumeric() {
         return true;
@@ -103,7 +110,7 @@ fn may_end_secret(before: u8, last: u8) -> bool {
     are_letters && BEFORE_LAST[usize::from(last & 31)] & (1 << (before & 31)) != 0
 }
 
-/// Turns most of the other names away at a few more letters.
+/// A second quick test of a few more letters, which excludes most of the other names.
 fn may_be_secret(name: &[u8]) -> bool {
     let [.., before, last] = name else {
         return false;
@@ -153,8 +160,8 @@ pub(super) fn cover(text: &str) -> Cow<'_, str> {
     edit.finish()
 }
 
-/// Whether the `:` or `=` at `at` follows a name that is not secret by its last letters, and is
-/// no part of a URL: nearly all are of this kind.
+/// Whether the `:` or `=` at `at` follows a name that is not secret, by its last letters, and is
+/// not part of a URL. Nearly all are of this kind.
 fn is_plain(bytes: &[u8], at: usize) -> bool {
     let mut name = &bytes[..at];
     if let [rest @ .., b'"'] = name {
@@ -180,8 +187,8 @@ fn url_password(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (password < host).then_some(password..host)
 }
 
-/// The value of a secret name that ends before `at`, which is a `:` or `=`. With
-/// a depth if what replaces it needs quotes.
+/// The value of a secret name that ends before `at`, which is a `:` or `=`. A depth is returned
+/// with it if the replacement needs quotes.
 fn named_value(text: &str, at: usize) -> Option<(Range<usize>, Option<usize>)> {
     let bytes = text.as_bytes();
     let name = Name::before(bytes, at)?;
@@ -203,7 +210,7 @@ fn named_value(text: &str, at: usize) -> Option<(Range<usize>, Option<usize>)> {
             return Some((start..query_end(bytes, start), None))
                 .filter(|(range, _)| !range.is_empty());
         }
-        // The folder of a process, in its environment.
+        // The environment variable `PWD` holds the working directory of a process.
         (b'/', None) if text[name.range.clone()].ends_with("PWD") => return None,
         (_, None) => return plain::secret(bytes, at).map(|range| (range, None)),
         _ => return None,
@@ -214,7 +221,7 @@ fn named_value(text: &str, at: usize) -> Option<(Range<usize>, Option<usize>)> {
 
 struct Name {
     range: Range<usize>,
-    /// How many backslashes its quotes have, if it has quotes.
+    /// Number of backslashes before its quotes, if it has quotes.
     quotes: Option<usize>,
 }
 
@@ -237,7 +244,7 @@ impl Name {
         let earliest = end.saturating_sub(LONGEST_NAME + 16);
         let length = bytes[earliest..end].iter().rev().take_while(|byte| part(byte)).count();
         let mut start = end - length;
-        // The letter of an escape such as `\n` belongs to no name.
+        // The letter of an escape such as `\n` is not part of a name.
         if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
             start += 1;
         }
@@ -257,9 +264,9 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Where the string that began before `from` ends, and whether its own quote ends
-/// it. `depth` is the number of backslashes before its quotes: 0, and inside of
-/// other strings 1, 3, 7.
+/// The end of the string that began before `from`, and whether its own quote ends
+/// it. `depth` is the number of backslashes before its quotes: 0, and 1, 3 or 7 inside of
+/// other strings.
 fn string_end(bytes: &[u8], from: usize, quote: u8, depth: usize) -> (usize, bool) {
     for at in memchr2_iter(b'"', quote, &bytes[from..]) {
         let at = from + at;

@@ -1,5 +1,5 @@
-//! Secrets of a shape that is more than a format: private keys, web tokens, what follows
-//! `Bearer`.
+//! Finds secrets whose shape is more than a prefix and an alphabet: private keys, web tokens, and
+//! the token after `Bearer`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::REDACTED;
 use super::edit::Edit;
 use super::formats::Alphabet;
 
-/// What a secret of this shape begins with, and how its extent is found.
+/// The text that a secret of this shape begins with, and the function that finds its extent.
 const SHAPES: [(&str, Shape); 8] = [
     ("sk-", key),
     ("Bearer ", bearer),
@@ -23,7 +23,7 @@ const SHAPES: [(&str, Shape); 8] = [
     ("-----BEGIN ", private_key),
 ];
 
-/// Given the text and where the mark stands in it.
+/// Finds the secret, given the text and the position of the mark in it.
 type Shape = fn(&[u8], Range<usize>) -> Option<Range<usize>>;
 
 static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -61,15 +61,15 @@ pub(super) fn begins_a_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// A key of OpenAI and those who took its form: the mark and a run of letters that is no
-/// plain word.
+/// A key of OpenAI, or of a provider with the same format: the mark and a run of letters that is
+/// not a plain word.
 fn key(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
     let run = run(bytes, mark.end, |byte| Alphabet::Word.has(byte));
     let mixed = run.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     (run.len() >= 32 || mixed && run.len() >= 10).then_some(mark.start..mark.end + run.len())
 }
 
-/// What follows `Bearer`, if it is too long for a word.
+/// The token after `Bearer`, if it is too long for a word.
 fn bearer(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
     let start = mark.end + run(bytes, mark.end, |byte| byte == b' ').len();
     let run = run(bytes, start, |byte| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte));
@@ -80,8 +80,8 @@ fn bearer(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
 /// A JSON web token: the header, a dot, the claims, and mostly a signature.
 fn web_token(bytes: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-    // Inside of a longer run it begins nothing; looking on from every such place
-    // would also take long.
+    // In the middle of a longer run it is not the start of a token. Scanning on from every such
+    // position would also take quadratic time.
     if mark.start > 0 && matches!(bytes[mark.start - 1], b'_' | b'-') {
         return None;
     }

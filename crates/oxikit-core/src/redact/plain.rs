@@ -1,16 +1,17 @@
-//! Secrets behind their names in plain text: `password=…` in a line of a log, and
+//! Finds secrets after their names in plain text: `password=…` in a log line, and
 //! `Authorization: Basic …` among headers.
 
 use std::ops::Range;
 
-/// Words that say how to read what follows them.
+/// Authentication schemes: the secret is the word after them.
 const SCHEMES: [&[u8]; 4] = [b"Basic ", b"Bearer ", b"Digest ", b"Token "];
-/// A shorter value is a secret only with a digit in it.
+/// Values with fewer characters than this are secrets only with a digit in them.
 const LONG: usize = 20;
+/// Minimum number of characters of a secret in plain text. Shorter values are left alone.
 const SHORT: usize = 6;
 
-/// What stands behind the `:` or `=` at `at`, if it does not look like a word or like
-/// code: `password=hunter2`, but not `password=readPassword()`, and no `password: wrong`.
+/// The value after the `:` or `=` at `at`, if it does not look like a word or like
+/// code: `password=hunter2`, but neither `password=readPassword()` nor `password: wrong`.
 pub(super) fn secret(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let mut start = at + 1;
     if bytes.get(start) == Some(&b' ') {

@@ -22,7 +22,7 @@ fn letters(alphabet: Alphabet, length: usize, seed: u64) -> String {
     text
 }
 
-/// Where secrets are met. `§` stands for one.
+/// Texts around secrets. `§` stands for a secret.
 const PLACES: [(&str, &str); 8] = [
     ("plain text", "the key is § and nothing else"),
     ("the end of a sentence", "the key is §."),
@@ -48,7 +48,7 @@ fn covers(provider: &str, secret: &str) {
 fn every_format_is_covered_wherever_it_stands() {
     assert!(FORMATS.len() >= 150, "{} formats", FORMATS.len());
     for (number, format) in FORMATS.iter().enumerate() {
-        // Also a bit longer than is asked for.
+        // Also a bit longer than the minimum.
         for more in [0, 3] {
             let seed = number as u64 * 8 + more as u64;
             let length = format.length.max(11) + more;

@@ -1,20 +1,26 @@
-//! How much work a schema can make: the size it has once its references are
-//! followed, which a few lines can bring to billions.
+//! The work that a schema can cause.
+//!
+//! The measure is the number of its subschemas once references are followed: a few lines of
+//! references to references can mean billions. Schemas beyond a limit are refused. Of the others
+//! the cost decides how thoroughly a failed check is explained, because the validator tries every
+//! alternative again to explain a failure.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// So many subschemas may apply once references are followed.
+/// Maximum number of subschemas once references are followed. A schema with more is refused.
 const MAX_WEIGHT: usize = 100_000;
-/// So deep may subschemas be nested once references are followed.
+/// Maximum depth of nested subschemas once references are followed. A deeper schema is refused.
 const MAX_EXPANDED_DEPTH: usize = 128;
-/// Work that the search for the first wrong place may take.
+/// Maximum work of the search for the first wrong place, in subschemas. Beyond it no place is
+/// reported.
 const MAX_FIRST: usize = 20_000;
-/// Work that the search for all wrong places may take.
+/// Maximum work of the search for all wrong places, in subschemas times parts of the value. Beyond
+/// it only the first place is reported.
 const MAX_ALL: usize = 1_000_000;
-/// So many parts may a value have all of whose wrong places are listed: the
-/// validator makes the whole list at once.
+/// Maximum number of parts of a value for which all errors are listed. The validator builds
+/// the whole list at once, so only the first error of a larger value is reported.
 const MAX_PARTS: usize = 10_000;
 
 /// The cost of a schema.
@@ -22,11 +28,11 @@ const MAX_PARTS: usize = 10_000;
 pub(super) struct Cost {
     /// Subschemas, with references followed as far as they lead to new ones.
     weight: usize,
-    /// References that lead back to where they are.
+    /// References that lead back to a schema that contains them.
     cycles: usize,
 }
 
-/// How much of a refusal can be explained within reason.
+/// The part of the errors that can be listed at an acceptable cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Explain {
     /// Every wrong place.
@@ -45,8 +51,9 @@ impl Cost {
         Ok(Self { weight, cycles: walk.cycles })
     }
 
-    /// The validator remembers what it has checked, but tries every alternative
-    /// anew to explain what is wrong.
+    /// Decides how many errors of this value are listed. The validator caches the results of a
+    /// check, but evaluates every alternative again to explain a failure. With recursive schemas
+    /// the number of alternatives grows exponentially with the depth of the value.
     pub(super) fn explain(self, value: &Value) -> Explain {
         let (parts, depth) = measure(value);
         let branches = u32::try_from(depth).map_or(usize::MAX, |depth| match self.cycles {
@@ -83,7 +90,7 @@ impl<'a> Walk<'a> {
                 for (name, member) in members {
                     weight += match (name.as_str(), member) {
                         ("$ref", Value::String(reference)) => self.follow(reference, depth)?,
-                        // Only what is referred to counts, and plain values do not.
+                        // Definitions count where they are referred to. Plain values do not count.
                         (
                             "definitions" | "$defs" | "enum" | "const" | "default" | "examples",
                             _,
@@ -117,7 +124,7 @@ impl<'a> Walk<'a> {
             None => {}
         }
         // Other forms of references are left to the validator, which refuses
-        // what it cannot find.
+        // those that it cannot resolve.
         let Some(target) = reference.strip_prefix('#').and_then(|path| self.root.pointer(path))
         else {
             return Ok(1);
@@ -129,7 +136,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How many values a value is made of, and how deep they are nested.
+/// The number of values that a value consists of, and their nesting depth.
 fn measure(value: &Value) -> (usize, usize) {
     let add = |(parts, depth): (usize, usize), part: &Value| {
         let (more, below) = measure(part);

@@ -38,7 +38,7 @@ async fn every_input_is_answered_in_order() {
     }
     assert_eq!(answers, ["> ONE", "> TWO"]);
     drop(inputs);
-    assert_eq!(run.output().await.unwrap().to_value().unwrap(), json!({"count":2}));
+    assert_eq!(run.finish().await.unwrap().to_value().unwrap(), json!({"count":2}));
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_bad_input_fails_the_run_and_says_where() {
     let Some(Event::Failed(status)) = run.next().await else { panic!("not refused") };
     assert_eq!(status.code(), StatusCode::InvalidArgument);
     assert!(status.message().contains("(root): must be string"), "{status}");
-    // The run is over; whoever still sends hears of it.
+    // The run has ended, so sending fails.
     assert_eq!(inputs.send(Payload::of("x")).await.unwrap_err().code(), StatusCode::Cancelled);
 }
 
@@ -91,7 +91,7 @@ async fn inputs_wait_when_the_action_is_behind() {
     let (inputs, call) = Call::streaming();
     let _run = echo().start(call).unwrap();
     let mut taken = 0;
-    // Nobody polls the run, so nobody takes an input out.
+    // The run is not polled, so no input is taken out of the queue.
     while futures_util::FutureExt::now_or_never(inputs.send(Payload::of("x"))).is_some() {
         taken += 1;
     }

@@ -62,7 +62,7 @@ async fn a_payload_is_passed_on_unread_and_uncopied() {
     assert_eq!(output.to_json().unwrap().as_ptr(), text.as_ptr());
 }
 
-/// Fails the test when somebody writes it as JSON.
+/// Fails the test when it is written as JSON.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Unwritable(u8);
 
@@ -83,7 +83,7 @@ async fn a_typed_value_is_handed_over_without_json() {
     let mut run = next.start(Call::new(Unwritable(1))).unwrap();
     let Some(oxikit_core::Event::Chunk(chunk)) = run.next().await else { panic!("no chunk") };
     assert_eq!(chunk.parse::<Unwritable>().unwrap(), Unwritable(2));
-    assert_eq!(run.output().await.unwrap().parse::<Unwritable>().unwrap(), Unwritable(3));
+    assert_eq!(run.finish().await.unwrap().parse::<Unwritable>().unwrap(), Unwritable(3));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Stop stops.
+//! Cancellation: by dropping a run, by its canceller, and by the action above it.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::recorder::Recorder;
 
-/// Says when it is dropped.
+/// Sends a message when it is dropped.
 struct Guard(Option<oneshot::Sender<bool>>);
 
 impl Drop for Guard {
@@ -19,7 +19,7 @@ impl Drop for Guard {
     }
 }
 
-/// An action that waits for ever, the word of its being dropped, and the word of
+/// An action that waits forever, the message that it was dropped, and the message of
 /// a task that watches the token.
 fn waiting() -> (Action, oneshot::Receiver<bool>, oneshot::Receiver<()>) {
     let (dropped, was_dropped) = oneshot::channel();
@@ -107,7 +107,7 @@ async fn a_run_cancelled_before_its_first_poll_never_starts() {
     });
     let mut run = action.start(Call::empty()).unwrap();
     run.canceller().cancel();
-    assert_eq!(run.output().await.unwrap_err().code(), StatusCode::Cancelled);
+    assert_eq!(run.finish().await.unwrap_err().code(), StatusCode::Cancelled);
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_call_inside_an_action_is_cancelled_with_it_also_in_a_task_of_its_own(
         let (inner, result) = (inner.clone(), result.lock().unwrap().take().unwrap());
         async move {
             let run = inner.start(Call::empty())?;
-            tokio::spawn(async move { result.send(run.output().await) });
+            tokio::spawn(async move { result.send(run.finish().await) });
             pending::<Result<()>>().await
         }
     });

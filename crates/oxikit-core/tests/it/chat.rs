@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use oxikit_core::chat::{AgentDoor, Chat, Invocation, LocalAgent};
-use oxikit_core::{Registry, Result, Status, StatusCode};
+use oxikit_core::chat::{AgentTransport, Chat, ChatTurn, Invocation, LocalAgent};
+use oxikit_core::{
+    Action, ActionKind, Context, Emitter, Inputs, Registry, Result, Status, StatusCode,
+};
 use oxikit_wire::{
-    AgentFinishReason, AgentInit, AgentInput, GetSnapshotRequest, Message, Part, SessionSnapshot,
-    SessionState, SnapshotStatus,
+    AgentFinishReason, AgentInit, AgentInput, AgentOutput, AgentStreamChunk, GetSnapshotRequest,
+    Message, Part, SessionSnapshot, SessionState, SnapshotStatus,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -88,10 +90,39 @@ async fn a_turn_is_read_while_it_is_made() {
     let mut turn = chat.send_stream("hello").await.unwrap();
     let mut text = String::new();
     while let Some(chunk) = turn.next().await {
-        text += &chunk.to_text();
+        text += &chunk.unwrap().to_text();
     }
     assert_eq!(text, "echo(1): hello");
-    assert_eq!(turn.reply().await.unwrap().text(), text);
+    assert_eq!(turn.finish().await.unwrap().text(), text);
+}
+
+#[tokio::test]
+async fn a_chunk_that_cannot_be_read_is_an_error_and_the_turn_goes_on() {
+    let registry = Registry::default();
+    registry.register(Action::builder(ActionKind::Agent, "odd").bidi(
+        |_: AgentInit,
+         mut turns: Inputs<AgentInput>,
+         _: Context,
+         out: Emitter<AgentStreamChunk>| async move {
+            turns.next().await?;
+            out.retype::<&'static str>().send("not a chunk").await?;
+            out.send(AgentStreamChunk::default()).await?;
+            let message = Some(Message::model("done").into());
+            Ok(AgentOutput { message, ..AgentOutput::default() })
+        },
+    ));
+    let mut chat = LocalAgent::find(&registry, "odd").await.unwrap().chat();
+    let turn = chat.send_stream("hello").await.unwrap();
+    let (is_read, turn) = read_all(turn).await;
+    assert_eq!(is_read, [false, true]);
+    assert_eq!(turn.finish().await.unwrap().text(), "done");
+    assert_eq!(chat.messages().len(), 2);
+}
+
+/// Reads a turn as a stream; says of each item whether it could be read.
+async fn read_all(mut turn: ChatTurn<'_>) -> (Vec<bool>, ChatTurn<'_>) {
+    let items = futures_util::StreamExt::map(&mut turn, |item| item.is_ok());
+    (futures_util::StreamExt::collect(items).await, turn)
 }
 
 #[tokio::test]
@@ -100,11 +131,11 @@ async fn state_and_artifacts_follow_the_chunks() {
         let (mut chat, _toy) = chat(name).await;
         assert_eq!(chat.state::<Counter>().unwrap(), None);
         let mut turn = chat.send_stream("count").await.unwrap();
-        turn.next().await.unwrap();
+        turn.next().await.unwrap().unwrap();
         assert_eq!(turn.state().unwrap(), Some(Counter { count: 1, done: None }));
-        turn.next().await.unwrap();
+        turn.next().await.unwrap().unwrap();
         assert_eq!(turn.state().unwrap(), Some(Counter { count: 1, done: Some(true) }));
-        turn.reply().await.unwrap();
+        turn.finish().await.unwrap();
         chat.send("count").await.unwrap();
         assert_eq!(chat.state().unwrap(), Some(Counter { count: 2, done: Some(true) }));
         assert_eq!(chat.artifacts().len(), 1, "the newer one replaces the older");
@@ -145,22 +176,22 @@ async fn a_turn_that_is_dropped_is_cancelled_and_forgotten() {
     let (mut chat, toy) = chat("toy").await;
     chat.send("hello").await.unwrap();
     let mut turn = chat.send_stream("wait").await.unwrap();
-    assert_eq!(turn.next().await.unwrap().to_text(), "waiting");
+    assert_eq!(turn.next().await.unwrap().unwrap().to_text(), "waiting");
     drop(turn);
     toy.dropped.notified().await;
     assert_eq!(chat.send("again").await.unwrap().text(), "echo(3): again");
 }
 
-/// The door of an agent that is busy when it is entered.
+/// The transport of an agent that is busy when it is entered.
 #[derive(Debug)]
-struct BusyDoor {
+struct BusyTransport {
     agent: LocalAgent,
-    /// So many invocations are refused.
+    /// Number of invocations that are still refused.
     refusals: AtomicUsize,
 }
 
 #[async_trait::async_trait]
-impl AgentDoor for BusyDoor {
+impl AgentTransport for BusyTransport {
     async fn invoke(&self, init: AgentInit, input: AgentInput) -> Result<Invocation> {
         let count_down = |left: usize| left.checked_sub(1);
         if self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count_down).is_ok() {
@@ -182,9 +213,9 @@ impl AgentDoor for BusyDoor {
 #[tokio::test(start_paused = true)]
 async fn only_who_has_left_a_turn_waits_until_the_agent_has_noticed() {
     let (agent, _toy) = agent("toy").await;
-    let door = Arc::new(BusyDoor { agent, refusals: AtomicUsize::new(0) });
-    let mut chat = Chat::new(door.clone());
-    let refuse = |times| door.refusals.store(times, Ordering::SeqCst);
+    let transport = Arc::new(BusyTransport { agent, refusals: AtomicUsize::new(0) });
+    let mut chat = Chat::new(transport.clone());
+    let refuse = |times| transport.refusals.store(times, Ordering::SeqCst);
 
     refuse(1);
     let status = chat.send("hello").await.unwrap_err();

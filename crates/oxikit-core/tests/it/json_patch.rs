@@ -1,4 +1,4 @@
-//! What changes are found, and what becomes of a document by them.
+//! JSON Patch: the changes that are found, and documents after they are applied.
 
 use oxikit_core::StatusCode;
 use oxikit_core::json_patch::{apply, diff};

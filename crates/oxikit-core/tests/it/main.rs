@@ -1,4 +1,4 @@
-//! What `Action`, `Run`, `Status`, `Registry` and the ports promise.
+//! Integration tests of `Action`, `Run`, `Status`, `Registry` and the ports.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod bidi;
@@ -7,6 +7,7 @@ mod cancellation;
 mod chat;
 mod json_patch;
 mod memory_sessions;
+mod memory_tasks;
 mod nesting;
 mod panics;
 mod payloads;

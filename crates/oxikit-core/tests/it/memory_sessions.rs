@@ -1,5 +1,4 @@
-//! Sessions in memory: what they share is an affair of their own, and is given
-//! back; what they keep has an end.
+//! Sessions in memory: sharing of content does not show, memory is freed, and limits hold.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use serde_json::json;
 
 const SESSION: &str = "session";
 
-fn said(text: impl Into<String>) -> Arc<Message> {
+fn user_message(text: impl Into<String>) -> Arc<Message> {
     Arc::new(Message::user(text.into()))
 }
 
@@ -41,7 +40,7 @@ async fn save(store: &MemorySessions, snapshot: &SessionSnapshot) -> Result<(), 
 /// Something that happens to a session. Numbers choose among what is there.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A turn goes on from a snapshot, with so many messages more.
+    /// A turn continues from a snapshot, with this number of new messages.
     Turn { from: usize, more: usize },
     /// One goes on from a history that was cut and filled up.
     Rewrite { from: usize, at: usize, more: usize },
@@ -49,7 +48,7 @@ enum Step {
     Again { row: usize, from: usize, more: usize },
     /// A snapshot goes on from what was read from JSON.
     Copy { from: usize },
-    /// Only so many are kept.
+    /// The session is pruned to this number of snapshots.
     Prune { most: usize },
 }
 
@@ -86,7 +85,7 @@ impl Model {
     fn add(&mut self, messages: &mut Vec<Arc<Message>>, more: usize) {
         for _ in 0..more {
             self.made += 1;
-            messages.push(said(format!("message {}", self.made)));
+            messages.push(user_message(format!("message {}", self.made)));
         }
     }
 
@@ -98,7 +97,7 @@ impl Model {
                 let mut messages = self.messages(from);
                 let at = at.min(messages.len());
                 messages.drain(..at);
-                messages.insert(messages.len() / 2, said("a summary"));
+                messages.insert(messages.len() / 2, user_message("a summary"));
                 (from, messages)
             }
             Step::Copy { from } => {
@@ -199,7 +198,7 @@ fn bytes(store: &MemorySessions) -> usize {
 #[tokio::test]
 async fn a_window_that_slides_over_a_conversation_counts_each_message_once() {
     let store = MemorySessions::default();
-    let all: Vec<_> = (0..100).map(|n| said(format!("{n} {}", "x".repeat(1000)))).collect();
+    let all: Vec<_> = (0..100).map(|n| user_message(format!("{n} {}", "x".repeat(1000)))).collect();
     for (n, window) in all.windows(20).enumerate() {
         let parent = n.checked_sub(1).map(|n| format!("s{n}"));
         save(&store, &snapshot(&format!("s{n}"), parent.as_deref(), window)).await.unwrap();
@@ -217,8 +216,8 @@ async fn a_full_store_takes_more_when_something_went() {
     let mut options = MemorySessionOptions::default();
     options.max_bytes = 3000;
     let (store, owner) = (MemorySessions::new(options), Owner::nobody());
-    save(&store, &snapshot("a", None, &[said("x".repeat(2000))])).await.unwrap();
-    let large = snapshot("b", Some("a"), &[said("y".repeat(2000))]);
+    save(&store, &snapshot("a", None, &[user_message("x".repeat(2000))])).await.unwrap();
+    let large = snapshot("b", Some("a"), &[user_message("y".repeat(2000))]);
     let full = save(&store, &large).await.unwrap_err();
     assert!(matches!(full, StoreError::Full(..)), "{full}");
     assert!(store.get(&owner, "b").await.unwrap().is_none());

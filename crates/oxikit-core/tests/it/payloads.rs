@@ -1,4 +1,4 @@
-//! Values on their way.
+//! Payloads: text and typed values between callers and actions.
 
 use oxikit_core::Payload;
 use serde::Deserialize;

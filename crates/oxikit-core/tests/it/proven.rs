@@ -1,4 +1,4 @@
-//! What serde takes, the schema of the type takes: then one parse is check enough.
+//! A value that serde accepts fits the schema of the type, so that one parse is enough.
 
 use std::collections::BTreeMap;
 

@@ -245,7 +245,7 @@ async fn a_long_list_of_errors_is_cut() {
     let status = refuse(&numbers(), json!(vec!["x"; 100])).await;
     assert_eq!(status.details().unwrap()["errors"].as_array().unwrap().len(), 20);
     assert!(status.message().ends_with("- and 80 more"), "{status}");
-    // Of a very long input only the first error is told.
+    // Of a very long input only the first error is reported.
     let status = refuse(&numbers(), json!(vec!["x"; 100_000])).await;
     check(&status, &[("0", "must be integer")]);
     let status = refuse(&order(), json!({"id":1, "x".repeat(100_000):1})).await;

@@ -108,7 +108,7 @@ async fn a_list_that_fails_does_not_hide_the_others() {
     registry.register(constant(ActionKind::Model, "prov/big", 1));
     let listed = registry.list_resolvable().await;
     assert_eq!(listed.keys().collect::<Vec<_>>(), ["/model/prov/big", "/model/prov/small"]);
-    // What is registered is known better.
+    // A registered action takes precedence over the list of a resolver.
     assert_eq!(listed["/model/prov/big"].action_type.as_deref(), Some("model"));
 }
 

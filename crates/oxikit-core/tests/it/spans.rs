@@ -198,7 +198,7 @@ async fn a_span_begins_with_what_is_known_then() {
     let started = recorder.started();
     assert_eq!((started.len(), started[0].span_id, started[0].end), (1, run.span_id(), None));
     assert!(!started[0].attributes.contains_key("genkit:state"));
-    run.output().await.unwrap();
+    run.finish().await.unwrap();
     assert!(recorder.one("x").end.is_some());
 }
 

@@ -1,4 +1,4 @@
-//! What of a failure may leave the process.
+//! The part of a failure that may leave the process.
 
 use oxikit_core::{ActionContext, Call, Payload, ResultExt, Secret, Status, StatusCode};
 use serde_json::json;
@@ -73,7 +73,7 @@ fn a_caller_s_credentials_are_never_printed() {
     assert_eq!(context.auth(), Some(&json!({"uid": SECRET})));
 }
 
-/// What a `main` that returns this prints.
+/// The text that is printed by a `main` that returns this status.
 #[test]
 fn the_debug_form_is_a_report_to_read() {
     let cause = std::io::Error::other("connection refused");
@@ -85,7 +85,7 @@ fn the_debug_form_is_a_report_to_read() {
         "UNAVAILABLE: the model did not answer (is the server running?)\n\
          caused by: connection refused"
     );
-    // The same words are not said twice.
+    // A cause that the message repeats is not listed again.
     let status = Status::from(std::io::Error::other("disk full"));
     assert_eq!(format!("{status:?}"), "INTERNAL: disk full");
     assert!(format!("{status:#?}").starts_with("Status {"));

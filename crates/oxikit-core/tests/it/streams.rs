@@ -92,7 +92,7 @@ async fn a_unary_call_of_a_streaming_action_makes_no_chunks() {
     );
     assert!(!asked.run(Call::empty()).await.unwrap().parse::<bool>().unwrap());
     let run = asked.start(Call::empty()).unwrap();
-    assert!(run.output().await.unwrap().parse::<bool>().unwrap());
+    assert!(run.finish().await.unwrap().parse::<bool>().unwrap());
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn the_trace_id_is_known_before_the_first_chunk() {
     assert_eq!((trace_id.len(), span_id.len()), (32, 16));
     let Some(Event::Chunk(chunk)) = run.next().await else { panic!("no chunk") };
     assert_eq!(chunk.parse::<String>().unwrap(), trace_id);
-    assert_eq!(run.output().await.unwrap().parse::<String>().unwrap(), span_id);
+    assert_eq!(run.finish().await.unwrap().parse::<String>().unwrap(), span_id);
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_slow_reader_makes_the_sender_wait_at_256_chunks() {
     );
     let mut run = endless.start(Call::empty()).unwrap();
     assert!(matches!(run.next().await, Some(Event::Chunk(_))));
-    // Polled again and again without being read from: nobody polls the body
+    // The run is polled again and again without reading chunks: the body is not polled
     // while there are chunks to read, and the queue holds no more than its size.
     for _ in 0..10 {
         assert!(run.ready_chunk().is_some());
@@ -165,7 +165,7 @@ async fn a_task_of_the_action_waits_for_the_reader_too() {
     }
     assert_eq!(sent.load(SeqCst), 257, "one was read and the queue is full");
     drop(run);
-    // The reader has gone: the sender hears of it.
+    // The reader was dropped: sending fails.
     let status = was_finished.await.unwrap().unwrap_err();
     assert_eq!(status.code(), StatusCode::Cancelled);
 }
@@ -193,7 +193,7 @@ async fn after_the_end_nothing_can_be_sent() {
 #[tokio::test]
 async fn the_output_alone_passes_over_any_number_of_chunks() {
     let run = countdown().start(Call::new(1000u32)).unwrap();
-    assert_eq!(run.output().await.unwrap().to_value().unwrap(), json!("lift-off"));
+    assert_eq!(run.finish().await.unwrap().to_value().unwrap(), json!("lift-off"));
 }
 
 #[tokio::test]
@@ -280,8 +280,8 @@ async fn chunks_for_the_wire_are_bounded_in_bytes() {
     assert_eq!(count, 20);
 }
 
-/// Sends from several tasks while the queue is full most of the time: nobody is
-/// forgotten.
+/// Sends from several tasks while the queue is full most of the time: every sender is
+/// woken in the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_sender_is_left_waiting() {
     let many = Action::builder(ActionKind::Flow, "many").handler(

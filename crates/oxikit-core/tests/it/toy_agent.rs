@@ -22,7 +22,7 @@ pub(crate) struct Toy {
     pub(crate) dropped: Notify,
 }
 
-/// How a turn ended.
+/// The result of a turn.
 struct Ended {
     message: Option<Message>,
     reason: AgentFinishReason,
@@ -74,7 +74,7 @@ impl Toy {
         std::mem::take(&mut self.inits.lock().unwrap())
     }
 
-    /// Ends detached work; answers the status before.
+    /// Ends detached work; returns the previous status.
     pub(crate) fn set_status(&self, id: &str, status: SnapshotStatus) -> Option<SnapshotStatus> {
         let mut snapshots = self.snapshots.lock().unwrap();
         let snapshot = snapshots.iter_mut().find(|snapshot| snapshot.snapshot_id == id)?;
@@ -232,13 +232,13 @@ impl Toy {
             }
             "wait" => {
                 let _guard = NotifyOnDrop(&self.dropped);
-                out.send(words("waiting")).await?;
+                out.send(text_chunk("waiting")).await?;
                 std::future::pending().await
             }
             _ => {
                 let count = state.messages.as_ref().map_or(0, Vec::len);
-                out.send(words(&format!("echo({count}): "))).await?;
-                out.send(words(&text)).await?;
+                out.send(text_chunk(&format!("echo({count}): "))).await?;
+                out.send(text_chunk(&text)).await?;
                 Ok(said(format!("echo({count}): {text}")))
             }
         }
@@ -267,7 +267,7 @@ async fn count(state: &mut SessionState, out: &Emitter<AgentStreamChunk>) -> Res
     Ok(())
 }
 
-fn words(text: &str) -> AgentStreamChunk {
+fn text_chunk(text: &str) -> AgentStreamChunk {
     let model_chunk = Some(GenerateResponseChunk::text(text));
     AgentStreamChunk { model_chunk, ..AgentStreamChunk::default() }
 }

@@ -1,10 +1,25 @@
-//! Integration tests of the developer tools.
+//! The server of the developer tools, over HTTP.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "these are no tools")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests may print and read files"
+)]
 
-#[cfg(unix)]
-mod cli;
-mod manager;
-mod server;
-mod telemetry;
+mod agents;
+mod attacks;
+mod bridge;
+mod evaluations;
+mod large_lists;
+mod openapi;
+mod ports;
+mod recordings;
+mod resume;
+mod runs;
+mod senders;
+mod sessions;
+mod smuggling;
+mod storage;
+mod trpc;
+mod trpc_evaluations;

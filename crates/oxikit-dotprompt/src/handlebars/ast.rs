@@ -1,4 +1,7 @@
-//! A parsed template.
+//! The tree of a parsed template.
+//!
+//! Programs are in an `Arc`, because a running template hands them on as partial blocks and
+//! inline partials, and because compiled prompts are shared between threads.
 
 use std::sync::Arc;
 
@@ -12,29 +15,37 @@ use crate::error::Position;
 pub(crate) struct Program {
     pub(crate) body: Vec<Node>,
     pub(crate) block_params: Vec<String>,
-    /// `{{#*inline}}` blocks; they count from the start of the program.
+    /// `{{#*inline}}` blocks. They are defined before the first statement of the program runs,
+    /// also if they are written at its end.
     pub(crate) inlines: Vec<Inline>,
 }
 
+/// One statement.
 #[derive(Debug)]
 pub(crate) enum Node {
     Text(Text),
-    /// Kept because it decides which lines stand alone.
+    /// A comment. It writes nothing, but a line with only a comment is removed.
     Comment(Strip),
     Mustache(Mustache),
     Block(Box<Block>),
     Partial(Box<Partial>),
-    /// Where an inline partial stood; the partial is in [`Program::inlines`].
+    /// The place of an inline partial, for the removal of its line; the value is its index in
+    /// [`Program::inlines`].
     Inline(usize),
 }
 
-/// Literal text, and how much of it white space control left over.
+/// Literal text, and the range of it that is left after white space control.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) original: String,
+    /// Start of the remaining text in `original`, in bytes.
     pub(crate) from: usize,
+    /// End of the remaining text in `original`, in bytes.
     pub(crate) to: usize,
+    /// The last cut at the end removed something. The names follow the reference, which looks from
+    /// the tag: this text is to the left of the tag that follows it.
     pub(crate) stripped_left: bool,
+    /// The last cut at the start, to the right of a tag, removed something.
     pub(crate) stripped_right: bool,
 }
 
@@ -45,25 +56,30 @@ pub(crate) struct Strip {
     pub(crate) close: bool,
 }
 
+/// `{{path}}` or `{{helper arguments}}`.
 #[derive(Debug)]
 pub(crate) struct Mustache {
     pub(crate) call: Call,
     pub(crate) strip: Strip,
 }
 
+/// `{{#call}}…{{else}}…{{/call}}`.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) call: Call,
-    /// Runs when the block holds; absent for `{{^flag}}…{{/flag}}`.
+    /// Runs when the condition of the block is true; absent for `{{^flag}}…{{/flag}}`.
     pub(crate) program: Option<Arc<Program>>,
+    /// Runs when the condition is false.
     pub(crate) inverse: Option<Arc<Program>>,
     /// Whether `inverse` came from `{{else if …}}`.
     pub(crate) chained: bool,
+    /// `~` of the opening tag; the next two are those of `{{else}}` and of the end tag.
     pub(crate) open_strip: Strip,
     pub(crate) inverse_strip: Strip,
     pub(crate) close_strip: Strip,
 }
 
+/// `{{> name context key=value}}`, or a block of it.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) name: PartialName,
@@ -71,6 +87,7 @@ pub(crate) struct Partial {
     pub(crate) hash: Hash,
     /// The body of `{{#> name}}…{{/name}}`.
     pub(crate) program: Option<Arc<Program>>,
+    /// White space before a tag that is alone on its line. Each line of the partial gets it.
     pub(crate) indent: String,
     pub(crate) open_strip: Strip,
     pub(crate) close_strip: Strip,
@@ -104,10 +121,12 @@ pub(crate) struct Call {
     pub(crate) position: Position,
 }
 
+/// An argument, or a name.
 #[derive(Debug)]
 pub(crate) enum Expr {
     Path(Path),
     Literal(Literal),
+    /// A subexpression: `(helper arguments)`.
     Call(Box<Call>),
 }
 
@@ -120,23 +139,27 @@ pub(crate) enum Literal {
     Null,
 }
 
+/// A path to a value, such as `user.name`, `../title` or `@index`.
 #[derive(Debug)]
 pub(crate) struct Path {
-    /// Whether it began with `@`.
+    /// Whether the path begins with `@`.
     pub(crate) data: bool,
-    /// How many `../` it began with.
+    /// Number of `../` at the start.
     pub(crate) depth: usize,
     pub(crate) parts: Vec<String>,
-    /// One plain name, which may be a helper without arguments.
+    /// Whether the path is one plain name, which may be a helper without arguments.
     pub(crate) simple: bool,
     /// The path as written, without brackets.
     pub(crate) original: String,
-    /// Whether its first part is a parameter of a block around it.
+    /// Whether the first part is a parameter of an enclosing block, as in `as |item|`.
     pub(crate) block_param: bool,
     pub(crate) position: Position,
 }
 
-/// A leading dot, or `this` at the end of a word anywhere: never a helper.
+/// Whether a path refers to the current context and is never a helper: it has a leading dot, or
+/// `this` at the end of a word.
+// The reference tests the regular expression `/^\.|this\b/`, which has no word boundary before
+// `this`; so `mythis` is scoped too.
 pub(crate) fn is_scoped(original: &str) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     original.starts_with('.')
@@ -146,7 +169,7 @@ pub(crate) fn is_scoped(original: &str) -> bool {
 }
 
 impl Literal {
-    /// The literal as a name to look up.
+    /// The literal as a name, because `{{true}}` and `{{"a b"}}` look up variables of these names.
     pub(crate) fn to_name(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -159,12 +182,13 @@ impl Literal {
 }
 
 impl Call {
-    /// Whether the path has to be a helper: it has arguments and is not just a
-    /// block parameter.
+    /// Whether the path has to be a helper: it has arguments and is not a
+    /// block parameter. The names of such calls are checked at compile time.
     pub(crate) fn must_be_helper(&self) -> bool {
         !self.is_block_param() && (!self.params.is_empty() || !self.hash.is_empty())
     }
 
+    /// Whether the call is only the name of a block parameter.
     pub(crate) fn is_block_param(&self) -> bool {
         self.path.simple && self.path.block_param
     }
@@ -180,6 +204,7 @@ impl Text {
         Self { from: 0, to: original.len(), original, stripped_left: false, stripped_right: false }
     }
 
+    /// The text that is left after white space control.
     pub(crate) fn value(&self) -> &str {
         &self.original[self.from..self.to]
     }

@@ -1,9 +1,15 @@
-//! What can be said about a template without rendering it.
+//! Facts about a template that are known without rendering it: the names of helpers, variables
+//! and partials that it uses.
+//!
+//! The compiler checks helpers and loads partials by them, and `Compiled::variables` lists the
+//! variables. The analysis does not follow contexts that depend on values, so it may miss
+//! variables that only a render would show.
 
-use super::ast::{Block, Call, Expr, Inline, Node, Partial, PartialName, Path, Program};
+use super::ast::{Block, Call, Expr, Inline, Literal, Node, Partial, PartialName, Path, Program};
 use super::builtin::Builtin;
 use crate::error::Position;
 
+/// The names that one template uses. Partials are listed by name and not followed.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     /// Names with arguments: they have to be helpers.
@@ -11,30 +17,43 @@ pub(crate) struct Facts {
     /// Names that are looked up in the input, unless they are helpers.
     pub(crate) variables: Vec<String>,
     pub(crate) partials: Vec<PartialUse>,
+    /// Names of partials that the template defines itself by `{{#*inline "name"}}`.
+    pub(crate) inlines: Vec<String>,
     /// Whether a partial's name is only known while rendering.
     pub(crate) has_dynamic_partial: bool,
+    /// Whether the template reads `@metadata`, which is costly to build.
     pub(crate) uses_metadata: bool,
 }
 
+/// One use of a partial with a fixed name.
 #[derive(Debug)]
 pub(crate) struct PartialUse {
     pub(crate) name: String,
-    /// The names it is given as arguments, if it sees the input otherwise.
+    /// The names of its `key=value` arguments, if its context is the input; `None` if it runs in
+    /// another context, where its variables are not those of the input.
     pub(crate) given: Option<Vec<String>>,
+    /// Whether the tag is a block, whose body replaces a missing partial.
+    pub(crate) has_fallback: bool,
 }
 
-/// How many contexts there are between here and the input; `None` if unknown.
+/// Number of contexts between the current place and the input; `None` if unknown. A path with
+/// as many `../` refers to the input.
 type Level = Option<usize>;
 
 impl Facts {
+    /// The facts about a template.
     pub(crate) fn of(program: &Program) -> Self {
         let mut facts = Self::default();
         facts.program(program, Some(0));
         facts
     }
 
+    /// Inline partials run where they are called, so their level is unknown.
     fn program(&mut self, program: &Program, level: Level) {
         for Inline { name, program, .. } in &program.inlines {
+            if let Expr::Literal(Literal::Text(name)) = name {
+                self.inlines.push(name.clone());
+            }
             self.expr(name, level);
             self.program(program, None);
         }
@@ -48,6 +67,7 @@ impl Facts {
         }
     }
 
+    /// Sections, `each` and `with` add a context for their program, but not for `{{else}}`.
     fn block(&mut self, block: &Block, level: Level) {
         self.call(&block.call, level, false);
         let is_section = !block.call.must_be_helper();
@@ -78,6 +98,7 @@ impl Facts {
                 name: name.clone(),
                 given: (keeps_context && level == Some(0))
                     .then(|| partial.hash.iter().map(|(key, _)| key.clone()).collect()),
+                has_fallback: partial.program.is_some(),
             }),
         }
         if let Some(program) = &partial.program {
@@ -108,6 +129,7 @@ impl Facts {
         }
     }
 
+    /// Adds the variable of a path: by `@root.name`, or by a name in the context of the input.
     fn path(&mut self, path: &Path, level: Level) {
         if path.block_param {
             return;

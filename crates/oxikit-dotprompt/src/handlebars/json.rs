@@ -1,15 +1,20 @@
-//! JSON text as `JSON.stringify` writes it.
+//! Writes JSON text as `JSON.stringify` does, for the helper `json`.
+//!
+//! It works on render values, so that large inputs are not copied to a JSON value first.
 
 use super::value::{Val, js_number};
 
-/// `indent` is what one level adds; empty for compact text. Stops early when
-/// the text grows beyond `limit`; the caller sees that from its length.
+/// The JSON text of a value. `indent` is the indentation of one level; compact if empty.
+///
+/// Stops soon after the text is longer than `limit` bytes; the caller compares the length with the
+/// limit and drops the incomplete text.
 pub(crate) fn stringify(value: &Val<'_>, indent: &str, limit: usize) -> String {
     let mut writer = Writer { out: String::new(), indent, limit };
     writer.value(value, 0);
     writer.out
 }
 
+/// The text so far and the settings.
 struct Writer<'i> {
     out: String,
     indent: &'i str,
@@ -42,6 +47,7 @@ impl Writer<'_> {
         self.end(']', count == 0, level);
     }
 
+    /// Members that are `undefined` are left out, as JavaScript does; in a list they are `null`.
     fn object(&mut self, object: &Val<'_>, level: usize) {
         self.out.push('{');
         let mut is_empty = true;
@@ -59,6 +65,7 @@ impl Writer<'_> {
         self.end('}', is_empty, level);
     }
 
+    /// Writes a comma unless an item is the first, and a line end.
     fn separate(&mut self, is_first: bool, level: usize) {
         if !is_first {
             self.out.push(',');
@@ -66,6 +73,7 @@ impl Writer<'_> {
         self.line(level);
     }
 
+    /// Closes a list or an object. An empty one has no line end inside.
     fn end(&mut self, bracket: char, is_empty: bool, level: usize) {
         if !is_empty {
             self.line(level);
@@ -73,6 +81,7 @@ impl Writer<'_> {
         self.out.push(bracket);
     }
 
+    /// Starts an indented line; does nothing for compact text.
     fn line(&mut self, level: usize) {
         if !self.indent.is_empty() {
             self.out.push('\n');
@@ -83,7 +92,7 @@ impl Writer<'_> {
     }
 
     fn string(&mut self, text: &str) {
-        // serde_json escapes exactly what JavaScript does.
+        // serde_json escapes the same characters as JavaScript.
         self.out.push_str(&serde_json::Value::from(text).to_string());
     }
 }

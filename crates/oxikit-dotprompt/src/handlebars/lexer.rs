@@ -1,42 +1,71 @@
-//! Source text to tokens.
+//! Splits the source text into tokens.
 //!
 //! The token rules follow the published Handlebars grammar: outside of
-//! mustaches everything is content, inside them white space only separates.
+//! tags (`{{…}}`) everything is content, inside them white space only separates.
+//!
+//! The lexer has four modes (see `Mode`). It fails only on comments, strings and raw blocks that
+//! are not closed, and on characters that do not belong in a tag.
+
+mod words;
 
 use std::borrow::Cow;
 
 use super::text::is_js_space;
 use crate::error::{Error, Position, Result};
+use words::{
+    else_length, ends_id, ends_literal, id_length, inverse_length, number_length, unescape_bracket,
+};
 
+/// The kind of a token. The names are those of the Handlebars grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Content,
+    /// `{{! … }}` or `{{!-- … --}}`, complete with its braces.
     Comment,
-    /// `{{`, `{{&`, and `{{*` for decorators.
+    /// `{{` or `{{&`.
     Open,
+    /// `{{*`.
     OpenDecorator,
+    /// `{{{`. Nothing is escaped here, so it means the same as `{{`.
     OpenUnescaped,
+    /// `{{#`.
     OpenBlock,
+    /// `{{#*`.
     OpenDecoratorBlock,
+    /// `{{>`.
     OpenPartial,
+    /// `{{#>`.
     OpenPartialBlock,
+    /// `{{/`.
     OpenEndBlock,
+    /// `{{^`.
     OpenInverse,
+    /// `{{else`, followed by a name.
     OpenInverseChain,
     /// `{{else}}` or `{{^}}`, complete with its braces.
     Inverse,
+    /// `{{{{`.
     OpenRawBlock,
+    /// `}}}}`.
     CloseRawBlock,
+    /// `{{{{/name}}}}`, complete; its text is the name.
     EndRawBlock,
+    /// `}}`.
     Close,
+    /// `}}}`.
     CloseUnescaped,
     OpenSubexpression,
     CloseSubexpression,
+    /// `as |`.
     OpenBlockParams,
+    /// `|` after block parameters.
     Pipe,
     Equals,
+    /// `.` or `/` inside of a path.
     Separator,
+    /// `@`.
     Data,
+    /// A name, or one of the operators `.`, `..` and `this`.
     Id,
     /// `[any text]`, never an operator such as `this`.
     BracketId,
@@ -49,9 +78,11 @@ pub(crate) enum TokenKind {
     End,
 }
 
+/// A token with its text. Only texts with escapes are copied from the source.
 #[derive(Debug, Clone)]
 pub(crate) struct Token<'s> {
     pub(crate) kind: TokenKind,
+    /// The text without quotes, brackets and escapes.
     pub(crate) text: Cow<'s, str>,
     /// `~` at the left or right end of an opening, closing or whole tag.
     pub(crate) strip_left: bool,
@@ -59,18 +90,23 @@ pub(crate) struct Token<'s> {
     pub(crate) position: Position,
 }
 
+/// The state of the lexer, by which the same characters mean different tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
+    /// Outside of tags.
     Content,
-    /// After `\{{`: the mustache is text.
+    /// After `\{{`: the tag is text.
     Escaped,
+    /// Inside of a tag, or right before its opening braces.
     Mustache,
     /// Inside `{{{{name}}}}`, with the number of raw blocks open around it.
     Raw(u32),
 }
 
+/// Splits a source text into tokens, one per call of [`next_token`](Self::next_token).
 #[derive(Debug)]
 pub(crate) struct Lexer<'s> {
+    /// The text that is not read yet.
     rest: &'s str,
     mode: Mode,
     position: Position,
@@ -81,6 +117,11 @@ impl<'s> Lexer<'s> {
         Self { rest: source, mode: Mode::Content, position: start }
     }
 
+    /// The next token; [`TokenKind::End`] at the end, however often it is called.
+    ///
+    /// # Errors
+    ///
+    /// If a comment, a text or a raw block is not closed, or a character does not belong in a tag.
     pub(crate) fn next_token(&mut self) -> Result<Token<'s>> {
         loop {
             let token = match self.mode {
@@ -95,7 +136,8 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Moves over `length` bytes and makes a token of them.
+    /// Moves over `length` bytes and makes a token of them. The flags for `~` only mean something
+    /// for tokens that are braces: they test the third byte from either end.
     fn take(&mut self, kind: TokenKind, length: usize) -> Token<'s> {
         let position = self.position;
         let (text, rest) = self.rest.split_at(length);
@@ -117,11 +159,13 @@ impl<'s> Lexer<'s> {
         }
     }
 
+    /// Closing braces; content follows.
     fn close_tag(&mut self, kind: TokenKind, length: usize) -> Option<Token<'s>> {
         self.mode = Mode::Content;
         Some(self.take(kind, length))
     }
 
+    /// Text up to the next tag; `None` if the tag follows at once.
     fn content(&mut self) -> Option<Token<'s>> {
         if self.rest.is_empty() {
             return Some(self.take(TokenKind::End, 0));
@@ -130,7 +174,7 @@ impl<'s> Lexer<'s> {
             return Some(self.take(TokenKind::Content, self.rest.len()));
         };
         let before = &self.rest[..open];
-        // One backslash makes the mustache text, two make one backslash.
+        // One backslash makes the tag text; two stand for one backslash before a tag.
         let dropped = usize::from(before.ends_with('\\'));
         self.mode =
             if dropped == 1 && !before.ends_with("\\\\") { Mode::Escaped } else { Mode::Mustache };
@@ -139,6 +183,7 @@ impl<'s> Lexer<'s> {
         (!token.text.is_empty()).then_some(token)
     }
 
+    /// The text of an escaped tag, up to the next tag or to the backslashes before it.
     fn escaped(&mut self) -> Token<'s> {
         self.mode = Mode::Content;
         let end = match self.rest[2..].find("{{") {
@@ -157,6 +202,8 @@ impl<'s> Lexer<'s> {
         self.take(TokenKind::Content, end)
     }
 
+    /// Content or the end of a raw block. Raw blocks inside of it are text, but are counted, so
+    /// that their ends do not close the outer one.
     fn raw(&mut self, open: u32) -> Result<Token<'s>> {
         let Some(braces) = self.rest.find("{{{{") else {
             return Err(Error::parse(
@@ -173,7 +220,7 @@ impl<'s> Lexer<'s> {
         }
         let name = id_length(&self.rest[5..]);
         if name == 0 || !self.rest[5 + name..].starts_with("}}}}") {
-            // Not an end: text up to the next chance.
+            // Not an end tag: text up to the next four braces.
             let next = self.rest[1..].find("{{{{").map(|at| at + 1);
             return match next {
                 Some(at) => Ok(self.take(TokenKind::Content, at)),
@@ -195,7 +242,7 @@ impl<'s> Lexer<'s> {
         Ok(token)
     }
 
-    /// One token inside of `{{…}}`; `None` for what is skipped.
+    /// One token inside of `{{…}}`; `None` for white space, which is skipped.
     fn mustache(&mut self) -> Result<Option<Token<'s>>> {
         let rest = self.rest;
         if rest.is_empty() {
@@ -226,6 +273,9 @@ impl<'s> Lexer<'s> {
         self.inner().map(Some)
     }
 
+    /// The opening braces with the character that tells the kind of tag. Comments and `{{else}}`
+    /// are one token with all of their braces.
+    // Longer prefixes stand before shorter ones: `#>` before `#`.
     fn open_tag(&mut self) -> Result<Token<'s>> {
         let rest = self.rest;
         if rest.starts_with("{{{{") {
@@ -262,6 +312,7 @@ impl<'s> Lexer<'s> {
         Ok(self.take(TokenKind::Open, head))
     }
 
+    /// A comment. One that begins with `!--` may contain `}}` and ends with `--}}`.
     fn comment(&mut self, head: usize) -> Result<Token<'s>> {
         let body = &self.rest[head + 1..];
         let end = if body.starts_with("--") {
@@ -279,6 +330,7 @@ impl<'s> Lexer<'s> {
         Ok(self.take(TokenKind::Comment, head + 1 + end))
     }
 
+    /// An operator, a literal or a name.
     fn inner(&mut self) -> Result<Token<'s>> {
         let rest = self.rest;
         let first = rest.chars().next().unwrap_or_default();
@@ -318,6 +370,7 @@ impl<'s> Lexer<'s> {
         ))
     }
 
+    /// A keyword, a number, `as |` or a name, in this order of precedence.
     fn word(&mut self) -> Option<Token<'s>> {
         let rest = self.rest;
         for (word, kind) in [
@@ -344,13 +397,15 @@ impl<'s> Lexer<'s> {
         (id > 0 && ends_id(&rest[id..])).then(|| self.take(TokenKind::Id, id))
     }
 
+    /// A string in single or double quotes. Only the quote itself can be escaped.
     fn string(&mut self, quote: char) -> Option<Token<'s>> {
         let bytes = self.rest.as_bytes();
         let quote = quote as u8;
         let (mut at, mut last_escaped) = (1, None);
         let end = loop {
             match bytes.get(at) {
-                // Without another quote, the last escaped one has to close.
+                // The regular expression of the grammar backtracks: without another quote, the
+                // last escaped one closes the string.
                 None => break last_escaped?,
                 Some(byte) if *byte == quote => break at,
                 Some(b'\\') if bytes.get(at + 1) == Some(&quote) => {
@@ -371,6 +426,7 @@ impl<'s> Lexer<'s> {
         Some(token)
     }
 
+    /// A name in square brackets, which may contain any characters. `\]` is a bracket inside of it.
     fn bracket(&mut self) -> Option<Token<'s>> {
         let bytes = self.rest.as_bytes();
         let (mut at, mut last_escaped) = (1, None);
@@ -388,7 +444,8 @@ impl<'s> Lexer<'s> {
         let text = &self.rest[1..end];
         let mut token = self.take(TokenKind::BracketId, end + 1);
         token.text = if text.contains('\\') {
-            // A backslash before the closing bracket counts as well.
+            // A backslash right before the closing bracket escapes it in the reference, so the
+            // bracket takes part in the replacement and is removed afterwards.
             let mut text = unescape_bracket(&format!("{text}]"));
             text.pop();
             Cow::Owned(text)
@@ -397,70 +454,4 @@ impl<'s> Lexer<'s> {
         };
         Some(token)
     }
-}
-
-/// `\\` and `\]` stand for `\` and `]`.
-fn unescape_bracket(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match characters.peek() {
-            Some(next @ ('\\' | ']')) if character == '\\' => {
-                out.push(*next);
-                characters.next();
-            }
-            _ => out.push(character),
-        }
-    }
-    out
-}
-
-/// `^}}` or `else}}` with optional spaces and `~`: the length up to the end.
-fn inverse_length(tail: &str) -> Option<usize> {
-    let after = match tail.strip_prefix('^') {
-        Some(after) => after,
-        None => tail.trim_start_matches(is_js_space).strip_prefix("else")?,
-    };
-    let after = after.trim_start_matches(is_js_space);
-    let after = after.strip_prefix('~').unwrap_or(after);
-    let after = after.strip_prefix("}}")?;
-    Some(tail.len() - after.len())
-}
-
-/// `else` as a word of its own: the length up to its end.
-fn else_length(tail: &str) -> Option<usize> {
-    let after = tail.trim_start_matches(is_js_space).strip_prefix("else")?;
-    let goes_on =
-        after.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    (!goes_on).then(|| tail.len() - after.len())
-}
-
-fn id_length(text: &str) -> usize {
-    text.find(|c: char| is_js_space(c) || "!\"#%&'()*+,./;<=>@[\\]^`{|}~".contains(c))
-        .unwrap_or(text.len())
-}
-
-fn number_length(text: &str) -> usize {
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let sign = usize::from(text.starts_with('-'));
-    let whole = digits(&text[sign..]);
-    if whole == 0 {
-        return 0;
-    }
-    let end = sign + whole;
-    if let Some(fraction) = text[end..].strip_prefix('.') {
-        let length = digits(fraction);
-        if length > 0 && ends_literal(&fraction[length..]) {
-            return end + 1 + length;
-        }
-    }
-    if ends_literal(&text[end..]) { end } else { 0 }
-}
-
-fn ends_id(after: &str) -> bool {
-    after.chars().next().is_some_and(|c| is_js_space(c) || "=~}/.)|".contains(c))
-}
-
-fn ends_literal(after: &str) -> bool {
-    after.chars().next().is_some_and(|c| is_js_space(c) || "~})".contains(c))
 }

@@ -1,4 +1,4 @@
-//! Where a template writes to.
+//! The output of a render: a list of pieces with a limit of bytes.
 
 use oxikit_wire::Role;
 
@@ -9,16 +9,25 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Piece {
     Text(String),
+    /// `{{role "…"}}`: a message of this role starts.
     Role(Role),
+    /// `{{history}}`: the place of the conversation so far.
     History,
-    Media { url: String, content_type: Option<String> },
+    /// `{{media url=… contentType=…}}`.
+    Media {
+        url: String,
+        content_type: Option<String>,
+    },
+    /// `{{section "…"}}`: a placeholder of this name.
     Section(String),
 }
 
+/// The pieces so far, and the number of bytes that may still be written.
 #[derive(Debug)]
 pub(crate) struct Output {
     pieces: Vec<Piece>,
     bytes_left: usize,
+    /// The limit of the whole render, for the message of the error.
     limit: usize,
 }
 
@@ -31,6 +40,11 @@ impl Output {
         self.pieces
     }
 
+    /// Appends text. Adjacent texts become one piece, so that they become one part of a message.
+    ///
+    /// # Errors
+    ///
+    /// If the output exceeds its limit.
     pub(crate) fn text(&mut self, text: &str) -> Result<()> {
         self.charge(text.len())?;
         match self.pieces.last_mut() {
@@ -41,6 +55,12 @@ impl Output {
         Ok(())
     }
 
+    /// Appends a piece.
+    ///
+    /// # Errors
+    ///
+    /// If the output exceeds its limit. A marker counts with its size in memory, so that a loop
+    /// of markers ends too.
     pub(crate) fn piece(&mut self, piece: Piece) -> Result<()> {
         let size = match &piece {
             Piece::Text(text) => return self.text(text),
@@ -53,14 +73,18 @@ impl Output {
         Ok(())
     }
 
-    /// Takes what was written so far aside, so that what follows can be seen
-    /// apart from it; hand it back to [`Output::indent`].
+    /// Removes and returns the pieces so far, so that only the pieces that follow are indented.
+    /// Pass them to [`Output::indent`] afterwards.
     pub(crate) fn set_aside(&mut self) -> Vec<Piece> {
         std::mem::take(&mut self.pieces)
     }
 
     /// Puts `before` back in front, and `indent` at the start of each line
     /// written since. An empty last line stays empty.
+    ///
+    /// # Errors
+    ///
+    /// If the output exceeds its limit by the indentation.
     pub(crate) fn indent(&mut self, before: Vec<Piece>, indent: &str) -> Result<()> {
         let written = std::mem::replace(&mut self.pieces, before);
         let mut at_line_start = true;
@@ -77,7 +101,7 @@ impl Output {
                 if at_line_start {
                     self.text(indent)?;
                 }
-                // Already paid for when it was first written.
+                // The line was counted when it was first written.
                 self.bytes_left += line.len();
                 self.text(line)?;
                 at_line_start = line.ends_with('\n');
@@ -86,6 +110,7 @@ impl Output {
         Ok(())
     }
 
+    /// Counts bytes against the limit.
     fn charge(&mut self, bytes: usize) -> Result<()> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or_else(|| {
             Error::limit(format!(

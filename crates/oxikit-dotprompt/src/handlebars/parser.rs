@@ -1,4 +1,7 @@
-//! Tokens to a tree, by recursive descent with a bound on nesting.
+//! Builds the tree of a template from tokens, by recursive descent with a limit of nesting.
+//!
+//! This file parses statements: blocks, `else` chains and partials. The content of tags is parsed
+//! in `expressions`.
 
 mod expressions;
 
@@ -11,10 +14,16 @@ use super::lexer::{Lexer, Token, TokenKind};
 use super::whitespace;
 use crate::error::{Error, ErrorKind, Position, Result};
 
-/// Blocks, `else if` branches and subexpressions inside one another.
+/// Maximum nesting of blocks, `else if` branches and subexpressions. Deeper templates are
+/// rejected with [`ErrorKind::Limit`], so that neither the parser nor the renderer, which both
+/// recurse, overflows the stack.
 const MAX_NESTING: usize = 64;
 
 /// Parses a template whose text begins at `start` of its file.
+///
+/// # Errors
+///
+/// If the template is malformed or nested too deeply. Names of helpers are not checked here.
 pub(crate) fn parse(source: &str, start: Position) -> Result<Program> {
     let mut parser = Parser::new(source, start)?;
     let mut program = parser.program(Vec::new())?;
@@ -25,31 +34,36 @@ pub(crate) fn parse(source: &str, start: Position) -> Result<Program> {
     Ok(program)
 }
 
+/// The state of the parser: the current token and one of lookahead, open scopes and the nesting.
 struct Parser<'s> {
     lexer: Lexer<'s>,
+    /// The token to be parsed next.
     current: Token<'s>,
+    /// The token after it.
     next: Token<'s>,
     /// Block parameters in scope, the innermost last.
     scopes: Vec<Vec<String>>,
     nesting: usize,
 }
 
-/// `{{else}}…` or `{{else if …}}…` as it follows a block's first program.
+/// `{{else}}…` or `{{else if …}}…` after the first program of a block.
 struct InversePart {
     strip: Strip,
     program: Program,
     chained: bool,
 }
 
-/// What stands between the braces of an opening tag.
+/// The content of an opening tag.
 struct Tag {
     call: Call,
+    /// The name as written, which the end tag has to repeat.
     name: Literal,
     block_params: Vec<String>,
     strip: Strip,
 }
 
 impl<'s> Parser<'s> {
+    /// Reads the first two tokens.
     fn new(source: &'s str, start: Position) -> Result<Self> {
         let mut lexer = Lexer::new(source, start);
         let current = lexer.next_token()?;
@@ -60,6 +74,7 @@ impl<'s> Parser<'s> {
         Ok(Self { lexer, current, next, scopes: Vec::new(), nesting: 0 })
     }
 
+    /// Returns the current token and moves to the next one. The end token stays.
     fn advance(&mut self) -> Result<Token<'s>> {
         let following = match self.next.kind {
             TokenKind::End => self.next.clone(),
@@ -69,6 +84,7 @@ impl<'s> Parser<'s> {
         Ok(std::mem::replace(&mut self.current, next))
     }
 
+    /// Moves over a token that has to be of this kind.
     fn expect(&mut self, kind: TokenKind) -> Result<Token<'s>> {
         if self.current.kind != kind {
             return Err(self.unexpected());
@@ -76,13 +92,14 @@ impl<'s> Parser<'s> {
         self.advance()
     }
 
+    /// The error for a current token that the grammar does not allow here.
     fn unexpected(&self) -> Error {
         let Token { text, position, .. } = &self.current;
         let message = match self.current.kind {
             TokenKind::End => "the template ends inside a tag or block; close it".to_owned(),
             TokenKind::OpenEndBlock => "this closes a block that is not open".to_owned(),
             TokenKind::Inverse | TokenKind::OpenInverseChain => {
-                "this `else` belongs to no block".to_owned()
+                "this `else` does not belong to a block".to_owned()
             }
             TokenKind::CloseUnescaped | TokenKind::CloseRawBlock | TokenKind::Close => {
                 format!("`{text}` does not match the opening braces")
@@ -92,6 +109,8 @@ impl<'s> Parser<'s> {
         Error::parse(*position, message)
     }
 
+    /// Enters a level of nesting. The caller leaves it by decrementing `nesting`; after an error
+    /// parsing ends, so that it need not.
     fn enter(&mut self) -> Result<()> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
@@ -104,6 +123,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
+    /// Statements up to a token that begins none: an end tag, `else` or the end.
     fn program(&mut self, block_params: Vec<String>) -> Result<Program> {
         self.enter()?;
         let mut program = Program::default();
@@ -116,6 +136,8 @@ impl<'s> Parser<'s> {
         Ok(program)
     }
 
+    /// One statement; `None` if the current token begins none. Inline partials are put into
+    /// `inlines`.
     fn statement(&mut self, inlines: &mut Vec<Inline>) -> Result<Option<Node>> {
         Ok(Some(match self.current.kind {
             TokenKind::Content => Node::Text(Text::new(self.advance()?.text.into_owned())),
@@ -136,7 +158,7 @@ impl<'s> Parser<'s> {
             TokenKind::OpenDecorator => {
                 return Err(Error::parse(
                     self.current.position,
-                    "there are no decorators but `{{#*inline \"name\"}}…{{/inline}}`",
+                    "the only decorator is `{{#*inline \"name\"}}…{{/inline}}`",
                 ));
             }
             _ => return Ok(None),
@@ -164,6 +186,7 @@ impl<'s> Parser<'s> {
         })
     }
 
+    /// `{{#name}}…{{else}}…{{/name}}`, or `{{^name}}…{{/name}}`, whose programs are exchanged.
     fn block(&mut self) -> Result<Node> {
         let inverted = self.current.kind == TokenKind::OpenInverse;
         let tag = self.tag(TokenKind::Close, true)?;
@@ -183,6 +206,7 @@ impl<'s> Parser<'s> {
         ))))
     }
 
+    /// `{{else}}` or `{{else if}}` with its program; `None` if an end tag follows.
     fn inverse_part(&mut self, allow_chain: bool) -> Result<Option<InversePart>> {
         match self.current.kind {
             TokenKind::Inverse => {
@@ -203,15 +227,15 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `{{else if x}}…`, which is a block of its own inside the inverse.
+    /// `{{else if x}}…`, which becomes a block that is the only statement of the inverse.
     fn chained_part(&mut self) -> Result<InversePart> {
-        // The chained block is the only statement of a program of its own.
+        // An empty scope for the program of the inverse, which has no block parameters.
         self.scopes.push(Vec::new());
         let tag = self.tag(TokenKind::Close, true)?;
         let first = self.program(tag.block_params)?;
         let mut rest = self.inverse_part(true)?;
         self.scopes.pop();
-        // The tag that follows stands in for the missing end tag.
+        // A chained block has no end tag; for white space the next `else` takes its place.
         let close_strip = rest.as_ref().map(|part| part.strip).unwrap_or_default();
         if let Some(part) = rest.as_mut() {
             part.set_close_strip(close_strip);
@@ -224,6 +248,8 @@ impl<'s> Parser<'s> {
         })
     }
 
+    /// The end tag, which has to repeat the name. A block that is never closed is reported at its
+    /// opening tag, where the author has to look.
     fn close_block(&mut self, name: &Literal, opened_at: Position) -> Result<Strip> {
         if self.current.kind == TokenKind::End {
             return Err(Error::parse(
@@ -247,6 +273,7 @@ impl<'s> Parser<'s> {
         Ok(strip(&open, &close))
     }
 
+    /// `{{#*inline "name"}}…{{/inline}}`, the only decorator.
     fn inline(&mut self) -> Result<Inline> {
         let position = self.current.position;
         let tag = self.tag(TokenKind::Close, true)?;
@@ -271,6 +298,7 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// `{{{{name}}}}…{{{{/name}}}}`, whose content is text.
     fn raw_block(&mut self) -> Result<Node> {
         let tag = self.tag(TokenKind::CloseRawBlock, false)?;
         let mut program = Program::default();
@@ -302,6 +330,7 @@ impl<'s> Parser<'s> {
         Ok(Node::Partial(Box::new(partial)))
     }
 
+    /// The tag of a partial, and its name for the end tag of a block.
     fn partial_tag(&mut self) -> Result<(Partial, Literal)> {
         let open = self.advance()?;
         let (name, original) = if self.current.kind == TokenKind::OpenSubexpression {
@@ -341,6 +370,7 @@ impl InversePart {
     }
 }
 
+/// Puts a block together; the two programs of `{{^name}}` are exchanged.
 fn make_block(
     call: Call,
     first: Program,
@@ -357,10 +387,13 @@ fn make_block(
     Block { call, program, inverse, chained, open_strip, inverse_strip, close_strip }
 }
 
+/// The `~` at the outer ends of a tag.
 fn strip(open: &Token<'_>, close: &Token<'_>) -> Strip {
     Strip { open: open.strip_left, close: close.strip_right }
 }
 
+/// Whether an end tag repeats the name. Numbers are compared as in JavaScript: `1` and `1.0` are
+/// the same.
 fn same_name(open: &Literal, close: &Literal) -> bool {
     match (open, close) {
         (Literal::Number(open), Literal::Number(close)) => open.as_f64() == close.as_f64(),

@@ -1,4 +1,11 @@
 //! Runs a parsed template.
+//!
+//! The renderer walks the tree recursively and writes pieces. All work is counted, and depth and
+//! output are limited, so that a template ends soon whatever its input is. A value is never
+//! parsed as a template.
+
+mod helpers;
+mod partials;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,22 +21,30 @@ use crate::error::{Error, Position, Result};
 use crate::helper::Helper;
 use crate::limits::Limits;
 
-/// What a template can reach beyond its own text.
+/// Access of a template to the environment: helpers, partials and limits.
 pub(crate) trait Host {
+    /// A custom helper. It has precedence over a built-in one.
     fn helper(&self, name: &str) -> Option<&Helper>;
+    /// A partial; `None` if there is none of the name, `Err` if it cannot be parsed.
     fn partial(&self, name: &str) -> Result<Option<Arc<Program>>>;
     fn limits(&self) -> &Limits;
 }
 
-/// What a template is rendered with.
+/// The arguments of rendering a template.
 #[derive(Debug)]
 pub(crate) struct Data<'a> {
     pub(crate) input: Val<'a>,
     /// The `@` variables.
     pub(crate) context: Option<&'a Map<String, Value>>,
+    /// The value of `@metadata`; null for templates that do not read it.
     pub(crate) metadata: Val<'a>,
 }
 
+/// Runs a template and returns its pieces.
+///
+/// # Errors
+///
+/// If a partial does not exist, a helper fails or is used wrongly, or a limit is exceeded.
 pub(crate) fn render(
     host: &dyn Host,
     program: &Arc<Program>,
@@ -55,20 +70,29 @@ pub(crate) fn render(
     Ok(renderer.out.into_pieces())
 }
 
+/// The state of one render. `'a` is the lifetime of the input, `'h` that of the environment.
 pub(crate) struct Renderer<'a, 'h> {
     pub(crate) host: &'h dyn Host,
     pub(crate) limits: &'h Limits,
     pub(crate) out: Output,
+    /// Number of partials that are running.
     pub(crate) partial_depth: usize,
+    /// Number of partials that were started.
     pub(crate) partials: usize,
     steps: usize,
+    /// Number of programs that are running.
     depth: usize,
-    /// What helpers see as `this` in a context that is null.
+    /// The value of `this` for helpers in a context that is null: one empty object, always the
+    /// same, so that it is equal to itself.
     null_context: Val<'a>,
 }
 
 impl<'a> Renderer<'a, '_> {
-    /// Runs a program with a context of its own.
+    /// Runs a program with a context. `values` are those of its block parameters.
+    ///
+    /// # Errors
+    ///
+    /// Those of its statements, and if the nesting exceeds its limit.
     pub(crate) fn run(
         &mut self,
         env: &Env<'a>,
@@ -104,6 +128,7 @@ impl<'a> Renderer<'a, '_> {
         result.map_err(|error| error.in_partial(container.name.as_deref()))
     }
 
+    /// Runs the statements of a program.
     fn body(&mut self, scope: &Scope<'a>, program: &Program) -> Result<()> {
         for node in &program.body {
             self.step(1)?;
@@ -120,7 +145,11 @@ impl<'a> Renderer<'a, '_> {
         Ok(())
     }
 
-    /// Counts work, so that no template runs for ever.
+    /// Counts work.
+    ///
+    /// # Errors
+    ///
+    /// If the render exceeds its number of steps.
     pub(crate) fn step(&mut self, steps: usize) -> Result<()> {
         self.steps += steps;
         if self.steps > self.limits.steps {
@@ -132,11 +161,12 @@ impl<'a> Renderer<'a, '_> {
         Ok(())
     }
 
-    /// Making long text is work even if it is not printed.
+    /// Counts the work of making a text, also if it is not printed: one step for 64 bytes.
     pub(crate) fn step_over(&mut self, bytes: usize) -> Result<()> {
         self.step(bytes / 64)
     }
 
+    /// `{{path}}` or `{{helper …}}`: writes a value, or the piece of a built-in helper.
     fn mustache(&mut self, scope: &Scope<'a>, mustache: &Mustache) -> Result<()> {
         let call = &mustache.call;
         let at = |error: Error| error.at(call.position);
@@ -154,6 +184,7 @@ impl<'a> Renderer<'a, '_> {
         self.write(&value).map_err(at)
     }
 
+    /// Writes a value as text.
     pub(crate) fn write(&mut self, value: &Val<'a>) -> Result<()> {
         match value.as_str() {
             Some(text) => self.out.text(text),
@@ -161,6 +192,7 @@ impl<'a> Renderer<'a, '_> {
         }
     }
 
+    /// `{{#…}}`: a section, a custom helper or a built-in helper, in this order of precedence.
     fn block(&mut self, scope: &Scope<'a>, block: &Block) -> Result<()> {
         let call = &block.call;
         if !self.is_helper(call) {
@@ -168,7 +200,8 @@ impl<'a> Renderer<'a, '_> {
             return self.section(scope, block, value);
         }
         if self.host.helper(call.name()).is_some() {
-            // The body of a custom helper depends on the value it returns.
+            // Custom helpers cannot run blocks themselves; the value that they return selects the
+            // branch.
             let value = self.helper_value(scope, call)?;
             let holds = value.is_truthy() && !value.is_empty();
             return self.branch(scope, block, holds);
@@ -181,7 +214,8 @@ impl<'a> Renderer<'a, '_> {
         }
     }
 
-    /// `{{#name}}`: a list is repeated, a value becomes the context.
+    /// `{{#name}}` for a variable: a list is iterated, `true` runs the block in the same context,
+    /// another value becomes the context.
     fn section(&mut self, scope: &Scope<'a>, block: &Block, value: Val<'a>) -> Result<()> {
         match value {
             Val::Undefined | Val::Null | Val::Bool(_) => {
@@ -198,12 +232,13 @@ impl<'a> Renderer<'a, '_> {
         }
     }
 
-    /// One of the two programs of a block, in the context it stands in.
+    /// Runs one of the two programs of a block in the current context.
     pub(crate) fn branch(&mut self, scope: &Scope<'a>, block: &Block, holds: bool) -> Result<()> {
         let this = self.this(scope);
         self.run_branch(scope, block, holds, this)
     }
 
+    /// Runs one of the two programs of a block, if it has it.
     fn run_branch(
         &mut self,
         scope: &Scope<'a>,
@@ -218,12 +253,13 @@ impl<'a> Renderer<'a, '_> {
         }
     }
 
-    /// The context as helpers get it.
+    /// The context as helpers get it: never null, because `this` of a JavaScript function is an
+    /// object.
     pub(crate) fn this(&self, scope: &Scope<'a>) -> Val<'a> {
         if scope.context.is_nullish() { self.null_context.clone() } else { scope.context.clone() }
     }
 
-    /// Whether the path is called or looked up.
+    /// Whether the path is a helper and not a variable.
     fn is_helper(&self, call: &Call) -> bool {
         call.must_be_helper()
             || (call.path.simple && !call.path.block_param && self.knows(call.name()))
@@ -233,6 +269,7 @@ impl<'a> Renderer<'a, '_> {
         self.host.helper(name).is_some() || Builtin::named(name).is_some()
     }
 
+    /// Evaluates an argument.
     pub(crate) fn expr(&mut self, scope: &Scope<'a>, expr: &Expr) -> Result<Val<'a>> {
         match expr {
             Expr::Path(path) => self.path(scope, path),
@@ -247,6 +284,7 @@ impl<'a> Renderer<'a, '_> {
         }
     }
 
+    /// Evaluates `(helper …)`. A subexpression is always a helper, unless it is a block parameter.
     pub(crate) fn subexpression(&mut self, scope: &Scope<'a>, call: &Call) -> Result<Val<'a>> {
         self.step(1)?;
         if call.is_block_param() {
@@ -255,6 +293,7 @@ impl<'a> Renderer<'a, '_> {
         self.helper_value(scope, call)
     }
 
+    /// Calls a helper, a custom one before a built-in one.
     fn helper_value(&mut self, scope: &Scope<'a>, call: &Call) -> Result<Val<'a>> {
         let at = |error: Error| error.at(call.position);
         let host = self.host;
@@ -268,6 +307,8 @@ impl<'a> Renderer<'a, '_> {
         for param in &call.params {
             args.push(self.expr(scope, param)?.to_json());
         }
+        // Arguments are copied to JSON, so large ones cost steps: a loop over helpers with the whole
+        // input as argument ends at the limit too.
         for arg in &args {
             self.step(weight(arg))?;
         }
@@ -283,8 +324,8 @@ impl<'a> Renderer<'a, '_> {
         Ok(Val::made(made))
     }
 
-    /// `key=value` arguments: the first of a name counts, and a literal
-    /// `undefined` is as good as none.
+    /// Evaluates `key=value` arguments. Of several with one name the first counts, and a literal
+    /// `undefined` is left out.
     pub(crate) fn hash_values(
         &mut self,
         scope: &Scope<'a>,
@@ -300,7 +341,11 @@ impl<'a> Renderer<'a, '_> {
         Ok(values)
     }
 
-    /// Looks a path up; what is missing is undefined.
+    /// Looks up a path. A member that does not exist is undefined and not an error.
+    ///
+    /// # Errors
+    ///
+    /// If a block parameter has no value, because the helper passed none.
     pub(crate) fn path(&mut self, scope: &Scope<'a>, path: &Path) -> Result<Val<'a>> {
         let (first, rest) = match path.parts.split_first() {
             Some((first, rest)) if !first.is_empty() => (first, rest),
@@ -323,6 +368,7 @@ impl<'a> Renderer<'a, '_> {
         Ok(members(self.context_at(scope, path.depth), &path.parts))
     }
 
+    /// The context `depth` levels out.
     fn context_at(&self, scope: &Scope<'a>, depth: usize) -> Val<'a> {
         match depth {
             0 => scope.context.clone(),
@@ -331,6 +377,7 @@ impl<'a> Renderer<'a, '_> {
     }
 }
 
+/// Follows names from a value; stops at null and undefined.
 fn members<'a>(mut value: Val<'a>, names: &[String]) -> Val<'a> {
     for name in names {
         if value.is_nullish() {
@@ -341,7 +388,7 @@ fn members<'a>(mut value: Val<'a>, names: &[String]) -> Val<'a> {
     value
 }
 
-/// In `@` paths the reference stops at anything false, not only at null.
+/// Follows names of an `@` path. There the reference stops at any falsy value.
 fn data_members<'a>(mut value: Val<'a>, names: &[String]) -> Val<'a> {
     for name in names {
         if !value.is_truthy() {
@@ -352,7 +399,7 @@ fn data_members<'a>(mut value: Val<'a>, names: &[String]) -> Val<'a> {
     value
 }
 
-/// How much work it is to copy a value, in steps.
+/// The work of copying a value, in steps: one for each item or member and each 64 bytes of text.
 fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() / 64,
@@ -362,6 +409,8 @@ fn weight(value: &Value) -> usize {
     }
 }
 
+/// The error for a call of a helper that does not exist. The compiler reports it for all calls
+/// with arguments, the renderer for partials that are loaded late.
 pub(crate) fn unknown_helper(name: &str, position: Position) -> Error {
     Error::parse(
         position,

@@ -1,5 +1,8 @@
-//! Values while rendering: the caller's JSON by reference, and what templates
-//! make of it, with the truth, equality and printing of JavaScript.
+//! Values while rendering: JSON of the caller by reference, and values that templates
+//! make, with the truth, equality and printing of JavaScript.
+//!
+//! A value is cheap to clone: it refers to the caller's JSON, or to a shared value (`Rc`). A
+//! render runs on one thread, so `Rc` is enough.
 
 use std::rc::Rc;
 
@@ -7,6 +10,8 @@ use serde_json::{Map, Number, Value};
 
 use super::text::js_trim;
 
+/// A value of JavaScript, as far as JSON can express it, and `undefined`. The variants `Made…`
+/// own their content, the others borrow it.
 #[derive(Debug, Clone)]
 pub(crate) enum Val<'a> {
     Undefined,
@@ -29,6 +34,7 @@ pub(crate) struct Extended<'a> {
 }
 
 impl<'a> Val<'a> {
+    /// A value of the caller, without a copy of texts, lists and objects.
     pub(crate) fn json(value: &'a Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -65,10 +71,12 @@ impl<'a> Val<'a> {
         Self::Number(index.into())
     }
 
+    /// An object with the members of `base` and with `members`, which have precedence.
     pub(crate) fn extended(base: Val<'a>, members: Vec<(Rc<str>, Val<'a>)>) -> Self {
         Self::MadeObject(Rc::new(Extended { base, members }))
     }
 
+    /// Whether it is `undefined` or `null`.
     pub(crate) fn is_nullish(&self) -> bool {
         matches!(self, Self::Undefined | Self::Null)
     }
@@ -93,8 +101,8 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// What `with` and sections take as nothing: false, but zero is something
-    /// and an empty list is not.
+    /// Whether `if`, `with` and blocks of custom helpers treat the value as absent: falsy values
+    /// except 0, and empty lists.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Number(_) => false,
@@ -102,6 +110,7 @@ impl<'a> Val<'a> {
         }
     }
 
+    /// Number of items; `None` if it is not a list.
     pub(crate) fn list_len(&self) -> Option<usize> {
         match self {
             Self::List(items) => Some(items.len()),
@@ -110,6 +119,7 @@ impl<'a> Val<'a> {
         }
     }
 
+    /// An item of a list; `undefined` beyond its end and for other values.
     pub(crate) fn item(&self, index: usize) -> Val<'a> {
         match self {
             Self::List(items) => items.get(index).map_or(Self::Undefined, Self::json),
@@ -118,7 +128,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Whether it has members or items.
+    /// Whether it is a list or an object, which are both objects in JavaScript.
     pub(crate) fn is_object(&self) -> bool {
         matches!(self, Self::List(_) | Self::MadeList(_) | Self::Object(_) | Self::MadeObject(_))
     }
@@ -139,6 +149,7 @@ impl<'a> Val<'a> {
         }
     }
 
+    /// The item or the UTF-16 unit at an index that is written as a name.
     fn get_index(&self, name: &str) -> Val<'a> {
         let Some(index) = list_index(name) else {
             return Self::Undefined;
@@ -152,7 +163,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The names of the members, in order; `None` for what has none.
+    /// The names of the members, in order; indices for lists and texts, nothing for other values.
     pub(crate) fn keys(&self) -> Vec<Rc<str>> {
         match self {
             Self::Object(members) => members.keys().map(|key| key.as_str().into()).collect(),
@@ -197,18 +208,19 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Whether an object's text is loosely equal to a text, number or boolean.
-    /// Asked for every item of a list, so it looks no further than it must.
+    /// Whether the text of an object or list is loosely equal to a text, number or boolean.
+    // The renderer asks this for every item of a list. A comparison that printed a large list each
+    // time would make a loop quadratic, so it compares piece by piece and stops early.
     fn prints_as(&self, scalar: &Self) -> bool {
         match scalar.as_str() {
             Some(text) => self.strip_from(text) == Some(""),
-            // Two items have a comma between them and are no number.
+            // The text of two items contains a comma and is not a number.
             None if self.list_len().is_some_and(|count| count > 1) => false,
             None => text_to_number(&self.to_text()) == scalar.to_number(),
         }
     }
 
-    /// What follows the value's text at the start of `text`.
+    /// The rest of `text` after the text of this value; `None` if it does not begin with it.
     fn strip_from<'t>(&self, text: &'t str) -> Option<&'t str> {
         let Some(count) = self.list_len() else {
             return text.strip_prefix(self.to_text().as_str());
@@ -223,6 +235,7 @@ impl<'a> Val<'a> {
         Some(rest)
     }
 
+    /// The number for `==`: NaN if there is none, which is equal to nothing.
     fn to_number(&self) -> f64 {
         match self {
             Self::Bool(value) => f64::from(u8::from(*value)),
@@ -231,13 +244,14 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The value as text; nothing for null and undefined.
+    /// The value as `{{value}}` prints it; empty for null and undefined.
     pub(crate) fn to_text(&self) -> String {
         let mut out = String::new();
         self.write_text(&mut out);
         out
     }
 
+    /// Appends the text of [`to_text`](Self::to_text).
     pub(crate) fn write_text(&self, out: &mut String) {
         match self {
             Self::Undefined | Self::Null => {}
@@ -295,16 +309,20 @@ impl<'a> Extended<'a> {
     fn get(&self, name: &str) -> Val<'a> {
         match self.members.iter().find(|(key, _)| **key == *name) {
             Some((_, value)) => value.clone(),
-            // Copying a list or a text makes members of its items only.
+            // The reference copies the members of the base. A copy of a list or a text has its
+            // items as members, but no `length`.
             None if name == "length" && !self.base_is_object() => Val::Undefined,
             None => self.base.get(name),
         }
     }
 
+    /// Whether the base is an object and not a list or a text.
     fn base_is_object(&self) -> bool {
         matches!(self.base, Val::Object(_) | Val::MadeObject(_))
     }
 
+    /// The names of the base, then the new ones. A name that replaces one of the base keeps its
+    /// place, as in JavaScript.
     fn keys(&self) -> Vec<Rc<str>> {
         let mut keys = self.base.keys();
         let inherited = keys.len();
@@ -317,6 +335,7 @@ impl<'a> Extended<'a> {
     }
 }
 
+/// The names `0`, `1`, … of the items of a list.
 fn index_keys(count: usize) -> Vec<Rc<str>> {
     (0..count).map(|index| index.to_string().into()).collect()
 }
@@ -330,6 +349,8 @@ fn list_index(name: &str) -> Option<usize> {
     name.parse().ok()
 }
 
+/// `Number(text)` of JavaScript for decimal and hexadecimal numbers; NaN for other texts.
+// Only the characters of decimal numbers are passed on, because Rust also parses "inf" and "nan".
 fn text_to_number(text: &str) -> f64 {
     let text = js_trim(text);
     if text.is_empty() {
@@ -353,6 +374,8 @@ pub(crate) fn js_number(number: &Number) -> String {
     js_float(number.as_f64().unwrap_or(f64::NAN))
 }
 
+/// `Number.prototype.toString` of JavaScript: plain digits from 1e-6 up to 1e21, otherwise an
+/// exponent with a sign.
 fn js_float(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -362,7 +385,10 @@ fn js_float(value: f64) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
     let exponent: i32 = exponent.parse().unwrap_or(0);
+    // Position of the decimal point in `digits`; the names `point` and `count` are `n` and `k`
+    // of the ECMAScript specification.
     let point = exponent + 1;
+
     let count = digits.len() as i32;
     let sign = if value < 0.0 { "-" } else { "" };
     let body = if (count..=21).contains(&point) {

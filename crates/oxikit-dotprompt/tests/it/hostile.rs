@@ -1,4 +1,4 @@
-//! Input that means harm, or is merely broken.
+//! Malicious and malformed input: it is rejected with a position, or ends at a limit.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,4 @@
-//! Behaviour of the public API; the language itself is held by the
-//! conformance suites.
+//! Behaviour of the public API. The template language itself is tested by the conformance suites.
 
 mod hostile;
 mod metadata;
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 

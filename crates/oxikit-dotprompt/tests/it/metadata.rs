@@ -1,4 +1,4 @@
-//! Front matter and what is made of it.
+//! Front matter: keys, schemas, tools and configuration.
 
 use oxikit_dotprompt::{Environment, ErrorKind, Prompt};
 use oxikit_wire::ToolDefinition;
@@ -31,7 +31,7 @@ custom: prop
 Hello {{name}}
 "#;
 
-/// The output schema that picoschema stands for.
+/// The output schema after picoschema was expanded.
 fn schema(short: &str) -> Result<Value, oxikit_dotprompt::Error> {
     let prompt = Prompt::parse(&format!("---\noutput:\n  schema: {short}\n---\n"))?;
     let metadata =

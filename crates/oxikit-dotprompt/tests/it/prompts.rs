@@ -1,4 +1,4 @@
-//! Prompts to messages.
+//! Rendering of prompts to messages.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is written is read again.
+//! Prompt files that `write_prompt` writes are read back as the same prompt.
 
 use oxikit_dotprompt::{Prompt, write_prompt};
 use oxikit_wire::Message;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{messages, object};
 
-fn said(json: Value) -> Vec<Message> {
+fn from_json(json: Value) -> Vec<Message> {
     serde_json::from_value(json).expect("they are messages")
 }
 
@@ -16,7 +16,7 @@ fn a_file_is_written_as_a_person_would() {
     let front_matter = object(json!({"model": "echo/model", "config": {"temperature": 0.2},
         "tools": ["add"], "use": [{"name": "retry", "config": {"max": 3}}, {"name": "log"}],
         "input": {"schema": {"name": "string, who"}, "default": {"name": "Ada"}}}));
-    let conversation = said(json!([
+    let conversation = from_json(json!([
         {"role": "system", "content": [{"text": "be brief"}]},
         {"role": "user", "content": [{"text": "Hi {{name}}"}]},
     ]));
@@ -35,7 +35,7 @@ fn a_file_is_written_as_a_person_would() {
 fn media_are_kept_and_what_cannot_be_said_is_left_out() {
     let file = write_prompt(
         &object(json!({"model": "m"})),
-        &said(json!([
+        &from_json(json!([
             {"role": "user", "content": [{"text": "look: "},
                 {"media": {"url": "http://h/a\"b.png", "contentType": "image/png"}},
                 {"reasoning": "hm"}]},

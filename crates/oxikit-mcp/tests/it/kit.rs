@@ -1,4 +1,4 @@
-//! A client that writes the lines of the protocol itself.
+//! A client that writes the messages of the protocol itself.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tokio::io::{
 };
 use tokio::task::JoinHandle;
 
-/// Nothing takes this long on a machine that works.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time to wait for a message, after which a test fails.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One end of a connection with a server.
+/// The client's end of a connection with a server.
 pub(crate) struct Client {
     input: Option<WriteHalf<DuplexStream>>,
     output: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -20,8 +20,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that has said nothing yet.
-    pub(crate) fn silent(server: McpServer) -> Self {
+    /// A client that has sent nothing yet.
+    pub(crate) fn uninitialized(server: McpServer) -> Self {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (far_input, far_output) = tokio::io::split(far);
         let server = tokio::spawn(server.serve(Box::new(far_input), Box::new(far_output)));
@@ -29,10 +29,10 @@ impl Client {
         Self { input: Some(input), output: BufReader::new(output).lines(), server }
     }
 
-    /// A client that is past the greetings.
+    /// A client that has completed the handshake.
     pub(crate) async fn connect(server: McpServer) -> Self {
-        let mut client = Self::silent(server);
-        client.send(&request(0, "initialize", &greeting())).await;
+        let mut client = Self::uninitialized(server);
+        client.send(&request(0, "initialize", &initialize_params())).await;
         client.receive().await;
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         client
@@ -49,11 +49,11 @@ impl Client {
     }
 
     pub(crate) async fn receive(&mut self) -> Value {
-        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await.unwrap();
+        let line = tokio::time::timeout(TIMEOUT, self.output.next_line()).await.unwrap();
         serde_json::from_str(&line.unwrap().unwrap()).unwrap()
     }
 
-    /// The answer to a request.
+    /// Sends a request and returns its response.
     pub(crate) async fn ask(&mut self, id: u32, method: &str, params: Value) -> Value {
         self.send(&request(id, method, &params)).await;
         let answer = self.receive().await;
@@ -61,25 +61,25 @@ impl Client {
         answer
     }
 
-    /// What a tool answers: its text, and whether that is an error.
+    /// Calls a tool. Returns the text of the result and whether it is an error.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
         let params = json!({"name": tool, "arguments": arguments});
         let answer = self.ask(9, "tools/call", params).await;
         text_of(&answer)
     }
 
-    /// Says that there is nothing more to say.
+    /// Closes the input of the server.
     pub(crate) async fn close(&mut self) {
         self.input.take().unwrap().shutdown().await.unwrap();
     }
 
-    /// How the server ended.
+    /// Waits for the end of the server and returns its result.
     pub(crate) async fn ended(self) -> std::io::Result<()> {
-        tokio::time::timeout(PATIENCE, self.server).await.unwrap().unwrap()
+        tokio::time::timeout(TIMEOUT, self.server).await.unwrap().unwrap()
     }
 }
 
-pub(crate) fn greeting() -> Value {
+pub(crate) fn initialize_params() -> Value {
     json!({
         "protocolVersion": "2025-06-18",
         "capabilities": {},

@@ -1,4 +1,4 @@
-//! What clients see of a server.
+//! Tests of a server from the view of a client.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use oxikit_mcp::{Effect, McpServer, McpTool};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::kit::{Client, greeting, request, text_of};
+use super::kit::{Client, initialize_params, request, text_of};
 
 fn tool(name: &str, effect: Effect) -> McpTool {
     McpTool::new(name, "For tests.", effect)
 }
 
-/// A server with a tool of each kind of outcome.
+/// A server with a tool for each kind of outcome.
 fn server() -> McpServer {
     let echo = tool("echo", Effect::Reads).with_input(json!({
         "type": "object", "properties": {"say": {"type": "string"}},
@@ -32,9 +32,9 @@ fn server() -> McpServer {
 }
 
 #[tokio::test]
-async fn a_client_is_greeted_and_told_of_the_tools() {
-    let mut client = Client::silent(server());
-    let hello = client.ask(1, "initialize", greeting()).await["result"].take();
+async fn a_client_receives_the_server_info_and_the_list_of_tools() {
+    let mut client = Client::uninitialized(server());
+    let hello = client.ask(1, "initialize", initialize_params()).await["result"].take();
     assert_eq!(hello["serverInfo"]["name"], "tests");
     assert_eq!(hello["serverInfo"]["version"], "7");
     assert_eq!(hello["protocolVersion"], "2025-06-18");
@@ -55,7 +55,7 @@ async fn a_client_is_greeted_and_told_of_the_tools() {
 }
 
 #[tokio::test]
-async fn a_tool_answers_a_text_a_value_or_an_error_to_be_read() {
+async fn a_tool_returns_text_a_value_or_a_readable_error() {
     let mut client = Client::connect(server()).await;
     assert_eq!(client.call("echo", json!({"say": "hi"})).await, ("hi".into(), false));
     let whole = r#"{"got":{"a":1}}"#.to_owned();
@@ -71,12 +71,12 @@ async fn a_tool_answers_a_text_a_value_or_an_error_to_be_read() {
     assert!(unknown["error"]["message"].as_str().unwrap().contains("`nothing`"));
     let unknown = client.ask(4, "no/such", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32601);
-    // All of it did no harm.
+    // The server still works.
     assert_eq!(client.call("echo", json!({"say": "hi"})).await, ("hi".into(), false));
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages_do_no_harm() {
+async fn lines_that_are_not_messages_are_ignored() {
     let mut client = Client::connect(server()).await;
     for line in ["", "{", "not json", "\u{0}"] {
         client.send_line(line).await;
@@ -85,7 +85,7 @@ async fn lines_that_are_no_messages_do_no_harm() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_is_dropped() {
+async fn a_cancelled_call_is_dropped() {
     struct Dropped(Arc<Notify>);
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -108,17 +108,17 @@ async fn a_call_that_is_given_up_is_dropped() {
     let cancel = json!({"requestId": 5, "reason": "enough"});
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel});
     client.send(&cancel).await;
-    tokio::time::timeout(super::kit::PATIENCE, dropped.notified()).await.unwrap();
+    tokio::time::timeout(super::kit::TIMEOUT, dropped.notified()).await.unwrap();
     assert_eq!(client.call("echo", json!({"say": "hi"})).await, ("hi".into(), false));
 }
 
 #[tokio::test]
 async fn the_end_of_the_input_ends_the_server() {
-    // One that says nothing.
-    let mut client = Client::silent(server());
+    // A client that sends nothing.
+    let mut client = Client::uninitialized(server());
     client.close().await;
     client.ended().await.unwrap();
-    // One that leaves in the middle of a call does not hold it up.
+    // A client that closes the input during a call does not keep the server running.
     let mut client = Client::connect(server()).await;
     client.send(&request(1, "tools/call", &json!({"name": "wait"}))).await;
     client.close().await;
@@ -128,7 +128,7 @@ async fn the_end_of_the_input_ends_the_server() {
 }
 
 #[tokio::test]
-async fn who_asks_and_closes_is_still_answered() {
+async fn a_client_that_closes_its_input_still_gets_responses() {
     let slow = McpServer::new("tests", "7").tool(tool("slow", Effect::Reads), |_| async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         Ok(json!("done"))

@@ -1,12 +1,12 @@
 //! Gemini's embedders.
 //!
-//! rig has them too, but asks every model it does not know for 768 numbers and
-//! has no place for `taskType` and `title`, without which a retriever's vectors
+//! They are not called through rig, which asks every unknown model for 768 dimensions and
+//! does not support `taskType` and `title`, without which the vectors of a retriever
 //! are worse.
 
 use bytes::Bytes;
-use oxikit::wire::{EmbedderInfo, JsonObject};
-use oxikit::{Result, Status};
+use oxikit_ai::wire::{EmbedderInfo, JsonObject};
+use oxikit_ai::{Result, Status};
 use rig_core::error::ProviderError;
 use rig_core::http_client::{HttpClientExt, Request};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use crate::provider::EmbedCall;
 
 pub(super) const WELL_KNOWN: &str = "gemini-embedding-001";
 
-/// Google takes no more texts in one request.
+/// Maximum number of texts in one request; Google refuses more.
 const BATCH: usize = 100;
 
 #[derive(Deserialize)]
@@ -61,7 +61,8 @@ async fn embed_batch(call: &EmbedCall, texts: &[String]) -> Result<Vec<Vec<f32>>
     Ok(answer.embeddings.into_iter().map(|vector| vector.values).collect())
 }
 
-/// The options (`taskType`, `title`, `outputDimensionality`) stand with each text.
+/// The request for one text. The options (`taskType`, `title`, `outputDimensionality`) are repeated
+/// for each text.
 fn one(call: &EmbedCall, text: &str) -> Value {
     let mut members = call.options.rest.clone();
     members.insert("model".to_owned(), format!("models/{}", call.model).into());

@@ -18,7 +18,7 @@ fn answer(message: Value, finish_reason: &str) -> Value {
     })
 }
 
-fn said(text: &str) -> Value {
+fn assistant_message(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }
 
@@ -51,7 +51,7 @@ async fn a_server_without_a_key_is_sent_none() {
 
 #[tokio::test]
 async fn a_key_is_read_from_the_variable_that_was_named() {
-    let good = || Reply::json(answer(said("Hi"), "stop"));
+    let good = || Reply::json(answer(assistant_message("Hi"), "stop"));
     let server = Server::start([good()]).await;
     // A variable that is set everywhere.
     let plugin = compatible(&server).api_key_env("PATH");
@@ -64,7 +64,7 @@ async fn a_key_is_read_from_the_variable_that_was_named() {
     assert_eq!(missing.code(), oxikit::StatusCode::Internal);
     assert_eq!(
         missing.message(),
-        "there is no API key for `acme`: set `OXIKIT_TEST_NOBODY_SETS_THIS`"
+        "no API key is set for `acme`: set `OXIKIT_TEST_NOBODY_SETS_THIS`"
     );
     assert_eq!(server.seen().len(), 1);
 }
@@ -94,7 +94,7 @@ async fn a_streamed_tool_call_goes_round() {
     ];
     let server = Server::start([
         Reply::sse(&events).then("data: [DONE]\n\n"),
-        Reply::json(answer(said("21 degrees."), "stop")),
+        Reply::json(answer(assistant_message("21 degrees."), "stop")),
     ])
     .await;
     let mut request = hello();
@@ -124,7 +124,7 @@ async fn a_streamed_tool_call_goes_round() {
 
 #[tokio::test]
 async fn structured_output_and_pictures_have_the_usual_shape() {
-    let good = || Reply::json(answer(said("{}"), "stop"));
+    let good = || Reply::json(answer(assistant_message("{}"), "stop"));
     let server = Server::start([good(), good()]).await;
     let mut request = json!({"messages": [{"role": "user", "content": [
         {"text": "What is it?"}, {"media": {"url": "https://example.com/cat.png"}}]}]});
@@ -152,7 +152,7 @@ async fn finish_reasons_are_genkits() {
         ("content_filter", "blocked"),
         ("something_new", "other"),
     ] {
-        let server = Server::start([Reply::json(answer(said("Hi"), sent))]).await;
+        let server = Server::start([Reply::json(answer(assistant_message("Hi"), sent))]).await;
         let response = ask(compatible(&server), MODEL, hello()).await.unwrap();
         let response = serde_json::to_value(response).unwrap();
         assert_eq!(response["finishReason"], expected, "{sent}");
@@ -161,7 +161,7 @@ async fn finish_reasons_are_genkits() {
 
 #[tokio::test]
 async fn openai_itself_can_be_spoken_to_by_chat_completions() {
-    let server = Server::start([Reply::json(answer(said("Hi"), "stop"))]).await;
+    let server = Server::start([Reply::json(answer(assistant_message("Hi"), "stop"))]).await;
     let mut request = hello();
     request["config"] = json!({"stopSequences": ["END"], "maxOutputTokens": 10});
     let plugin = open_ai(&server).chat_completions();
@@ -184,7 +184,7 @@ async fn a_server_that_does_not_count_can_embed() {
 
 #[tokio::test]
 async fn headers_of_the_application_go_along() {
-    let server = Server::start([Reply::json(answer(said("Hi"), "stop"))]).await;
+    let server = Server::start([Reply::json(answer(assistant_message("Hi"), "stop"))]).await;
     let plugin = OpenAi::compatible("openrouter", format!("{}/api/v1", server.url))
         .api_key(KEY)
         .header("x-title", "My app")
@@ -197,7 +197,7 @@ async fn headers_of_the_application_go_along() {
 
 #[tokio::test]
 async fn a_server_known_for_what_it_lacks_is_not_asked_for_it() {
-    let server = Server::start([Reply::json(answer(said("{}"), "stop"))]).await;
+    let server = Server::start([Reply::json(answer(assistant_message("{}"), "stop"))]).await;
     let plugin = || {
         let plugin = OpenAi::compatible("perplexity", format!("{}/v1", server.url));
         plugin.http_client(client())

@@ -1,4 +1,4 @@
-//! What providers do wrong, and what is made of it.
+//! Failures of providers, and the status for each.
 
 use std::time::Duration;
 

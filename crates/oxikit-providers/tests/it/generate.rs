@@ -18,7 +18,7 @@ async fn signatures_survive_the_rounds_of_the_generate_loop() {
         answer(json!({"text": "21 degrees."})),
     ])
     .await;
-    let ai = Oxikit::builder().plugin(google_ai(&server)).build();
+    let ai = Oxikit::builder().plugin(google_ai(&server)).build().unwrap();
     ai.registry().register(
         Action::builder(ActionKind::Tool, "weather")
             .description("Tells the weather.")

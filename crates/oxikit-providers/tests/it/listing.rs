@@ -1,4 +1,4 @@
-//! What the developer tools are told.
+//! The models and embedders that the developer tools list.
 
 use oxikit::{ActionKind, Oxikit, Plugin};
 use oxikit_providers::{Anthropic, GoogleAi, OpenAi};
@@ -38,7 +38,7 @@ async fn ollama_lists_what_is_installed() {
             "digest": "x", "modified_at": "2026-01-01T00:00:00Z", "details": {}},
     ]}))])
     .await;
-    let ai = Oxikit::builder().plugin(ollama(&server)).build();
+    let ai = Oxikit::builder().plugin(ollama(&server)).build().unwrap();
     let list = ai.registry().list_resolvable().await;
     assert!(list.contains_key("/model/ollama/llama3.2:latest"));
     assert!(list.contains_key("/embedder/ollama/nomic-embed-text:latest"));
@@ -51,7 +51,7 @@ async fn a_compatible_server_is_asked_for_its_models() {
         json!({"object": "list", "data": [{"id": "org/model-1", "object": "model", "created": 1, "owned_by": "org"}]}),
     )])
     .await;
-    let ai = Oxikit::builder().plugin(compatible(&server)).build();
+    let ai = Oxikit::builder().plugin(compatible(&server)).build().unwrap();
     let list = ai.registry().list_resolvable().await;
     assert!(list.contains_key("/model/acme/org/model-1"));
     assert_eq!(server.only().path, "/v1/models");
@@ -60,21 +60,21 @@ async fn a_compatible_server_is_asked_for_its_models() {
 #[tokio::test]
 async fn a_server_that_is_down_leaves_an_empty_list() {
     let plugin = oxikit_providers::Ollama::default().base_url("http://127.0.0.1:1");
-    let ai = Oxikit::builder().plugin(plugin.http_client(client())).build();
+    let ai = Oxikit::builder().plugin(plugin.http_client(client())).build().unwrap();
     let list = ai.registry().list_resolvable().await;
     assert!(!list.keys().any(|key| key.contains("ollama")));
 }
 
 #[tokio::test]
 async fn names_that_would_leave_their_place_in_the_url_are_not_models() {
-    let ai = Oxikit::builder().plugin(GoogleAi::from_env().api_key(KEY)).build();
+    let ai = Oxikit::builder().plugin(GoogleAi::from_env().api_key(KEY)).build().unwrap();
     for name in ["googleai/../x", "googleai/a?b", "googleai/a#b", "googleai/", "googleai/a b"] {
         let found = ai.registry().resolve(ActionKind::Model, name).await.unwrap();
         assert!(found.is_none(), "{name}");
     }
     let found = ai.registry().resolve(ActionKind::Tool, "googleai/x").await.unwrap();
     assert!(found.is_none());
-    let ai = Oxikit::builder().plugin(Anthropic::from_env()).build();
+    let ai = Oxikit::builder().plugin(Anthropic::from_env()).build().unwrap();
     let found = ai.registry().resolve(ActionKind::Embedder, "anthropic/x").await.unwrap();
     assert!(found.is_none(), "Anthropic has no embedders");
 }

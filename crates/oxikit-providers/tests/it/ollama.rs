@@ -12,7 +12,7 @@ fn answer(message: Value, done_reason: &str) -> Value {
     })
 }
 
-fn said(text: &str) -> Value {
+fn assistant_message(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }
 
@@ -47,9 +47,9 @@ async fn a_streamed_chat_sends_pieces_and_then_the_whole() {
     let piece = |message: Value| json!({"model": "qwen3:4b", "message": message, "done": false});
     let server = Server::start([Reply::ndjson(&[
         piece(json!({"role": "assistant", "content": "", "thinking": "Hm."})),
-        piece(said("Good ")),
-        piece(said("day.")),
-        answer(said(""), "stop"),
+        piece(assistant_message("Good ")),
+        piece(assistant_message("day.")),
+        answer(assistant_message(""), "stop"),
     ])])
     .await;
     let (pieces, response) = stream(ollama(&server), MODEL, hello()).await;
@@ -69,7 +69,7 @@ async fn a_tool_call_goes_round() {
         [{"function": {"name": "weather", "arguments": {"city": "Oslo"}}}]});
     let server = Server::start([
         Reply::json(answer(call, "stop")),
-        Reply::json(answer(said("21 degrees."), "stop")),
+        Reply::json(answer(assistant_message("21 degrees."), "stop")),
     ])
     .await;
     let mut request = hello();
@@ -93,7 +93,7 @@ async fn a_tool_call_goes_round() {
 
 #[tokio::test]
 async fn structured_output_is_a_format() {
-    let good = || Reply::json(answer(said("{}"), "stop"));
+    let good = || Reply::json(answer(assistant_message("{}"), "stop"));
     let server = Server::start([good(), good()]).await;
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
     let mut request = hello();
@@ -108,7 +108,7 @@ async fn structured_output_is_a_format() {
 
 #[tokio::test]
 async fn a_picture_goes_in_as_data_and_a_link_is_refused() {
-    let server = Server::start([Reply::json(answer(said("A cat."), "stop"))]).await;
+    let server = Server::start([Reply::json(answer(assistant_message("A cat."), "stop"))]).await;
     let with = |url: &str| {
         json!({"messages": [{"role": "user", "content":
         [{"text": "What is it?"}, {"media": {"url": url}}]}]})
@@ -121,7 +121,7 @@ async fn a_picture_goes_in_as_data_and_a_link_is_refused() {
 
 #[tokio::test]
 async fn the_length_limit_is_a_finish_reason() {
-    let server = Server::start([Reply::json(answer(said("Hi"), "length"))]).await;
+    let server = Server::start([Reply::json(answer(assistant_message("Hi"), "length"))]).await;
     let response = ask(ollama(&server), MODEL, hello()).await.unwrap();
     assert_eq!(response.finish_reason, Some(oxikit::wire::FinishReason::Length));
 }
@@ -143,7 +143,7 @@ async fn texts_are_embedded() {
 
 #[tokio::test]
 async fn a_tool_choice_is_honoured_or_refused() {
-    let server = Server::start([Reply::json(answer(said("Hi"), "stop"))]).await;
+    let server = Server::start([Reply::json(answer(assistant_message("Hi"), "stop"))]).await;
     let mut request = hello();
     request["tools"] = json!([weather_tool()]);
     request["toolChoice"] = json!("none");

@@ -19,7 +19,7 @@ fn answer(output: Value, status: &str) -> Value {
     })
 }
 
-fn said(text: &str) -> Value {
+fn assistant_message(text: &str) -> Value {
     json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
         "content": [{"type": "output_text", "text": text, "annotations": []}]})
 }
@@ -36,7 +36,7 @@ fn called() -> Value {
 
 #[tokio::test]
 async fn a_chat_is_answered_with_thoughts_usage_and_request_id() {
-    let reply = Reply::json(answer(json!([thought(), said("Hi!")]), "completed"));
+    let reply = Reply::json(answer(json!([thought(), assistant_message("Hi!")]), "completed"));
     let server = Server::start([reply.header("x-request-id", "req_1")]).await;
     let mut request = hello();
     request["config"] = json!({"maxOutputTokens": 100, "reasoningEffort": "low"});
@@ -95,15 +95,15 @@ async fn a_streamed_tool_call_goes_round_with_its_encrypted_thoughts() {
         delta("Let me "),
         delta("see."),
         part("response.content_part.done", "Let me see."),
-        item("response.output_item.done", 1, said("Let me see.")),
+        item("response.output_item.done", 1, assistant_message("Let me see.")),
         item("response.output_item.added", 2, called()),
         item("response.output_item.done", 2, called()),
         json!({"type": "response.completed", "sequence_number": 9,
-            "response": answer(json!([thought(), said("Let me see."), called()]), "completed")}),
+            "response": answer(json!([thought(), assistant_message("Let me see."), called()]), "completed")}),
     ];
     let server = Server::start([
         Reply::sse(&events),
-        Reply::json(answer(json!([said("21 degrees.")]), "completed")),
+        Reply::json(answer(json!([assistant_message("21 degrees.")]), "completed")),
     ])
     .await;
     let mut request = hello();
@@ -141,7 +141,7 @@ async fn a_streamed_tool_call_goes_round_with_its_encrypted_thoughts() {
 
 #[tokio::test]
 async fn structured_output_is_strict() {
-    let good = || Reply::json(answer(json!([said("{}")]), "completed"));
+    let good = || Reply::json(answer(json!([assistant_message("{}")]), "completed"));
     let server = Server::start([good(), good()]).await;
     let mut request = hello();
     request["output"] = json!({"format": "json", "constrained": true,
@@ -159,7 +159,9 @@ async fn structured_output_is_strict() {
 
 #[tokio::test]
 async fn a_picture_goes_in() {
-    let server = Server::start([Reply::json(answer(json!([said("A cat.")]), "completed"))]).await;
+    let server =
+        Server::start([Reply::json(answer(json!([assistant_message("A cat.")]), "completed"))])
+            .await;
     let request = json!({"messages": [{"role": "user", "content": [
         {"media": {"url": "data:image/png;base64,iVBORw0KGgo="}}, {"text": "What is it?"}]}]});
     ask(open_ai(&server), MODEL, request).await.unwrap();
@@ -181,7 +183,7 @@ async fn what_the_responses_api_cannot_do_is_refused_by_name() {
 
 #[tokio::test]
 async fn an_answer_cut_by_its_limit_says_so() {
-    let mut cut = answer(json!([said("Hi")]), "incomplete");
+    let mut cut = answer(json!([assistant_message("Hi")]), "incomplete");
     cut["incomplete_details"] = json!({"reason": "max_output_tokens"});
     let server = Server::start([Reply::json(cut)]).await;
     let response = ask(open_ai(&server), MODEL, hello()).await.unwrap();

@@ -97,7 +97,8 @@ async fn an_application_starts_without_keys_and_lists_its_models() {
         .plugin(oxikit_providers::GoogleAi::from_env())
         .plugin(oxikit_providers::OpenAi::from_env())
         .plugin(oxikit_providers::Anthropic::from_env())
-        .build();
+        .build()
+        .unwrap();
     let list = ai.registry().list_resolvable().await;
     assert!(list.contains_key("/model/googleai/gemini-2.5-flash"));
     assert!(list.contains_key("/model/openai/gpt-5.2"));
@@ -111,7 +112,7 @@ async fn a_missing_key_says_which_variable_to_set_and_where_to_get_one() {
     let google = oxikit_providers::GoogleAi::from_env().base_url(url).http_client(client());
     let open_ai = oxikit_providers::OpenAi::from_env().base_url(url).http_client(client());
     let anthropic = oxikit_providers::Anthropic::from_env().base_url(url).http_client(client());
-    // Whoever runs the tests may have keys; then there is nothing to see.
+    // The environment of the tests may have keys; then the error does not occur.
     let is_set = |name: &str| std::env::var_os(name).is_some();
     if !is_set("GEMINI_API_KEY") && !is_set("GOOGLE_API_KEY") {
         let missing = ask(google, "googleai/m", hello()).await.unwrap_err();
@@ -119,8 +120,8 @@ async fn a_missing_key_says_which_variable_to_set_and_where_to_get_one() {
         assert_eq!(missing.outgoing().message, "Internal error");
         assert_eq!(
             missing.message(),
-            "there is no API key for `googleai`: set `GEMINI_API_KEY` or `GOOGLE_API_KEY`; \
-             a key is to be had at https://aistudio.google.com/apikey"
+            "no API key is set for `googleai`: set `GEMINI_API_KEY` or `GOOGLE_API_KEY`; \
+             get a key at https://aistudio.google.com/apikey"
         );
     }
     if !is_set("OPENAI_API_KEY") {

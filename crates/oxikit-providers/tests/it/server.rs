@@ -1,4 +1,4 @@
-//! A provider that answers as it is told and remembers what it was asked.
+//! A scripted provider: it sends the answers of the test and records the requests.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -32,13 +32,13 @@ impl Seen {
     }
 }
 
-/// What comes after the last piece of a body.
+/// The event after the last piece of a body.
 pub(crate) enum End {
     /// The end.
     Clean,
     /// The connection breaks.
     Cut,
-    /// Nothing, until the client has gone; then the time of it is sent.
+    /// Nothing more is sent. When the client has gone, the time is reported.
     Stalled(oneshot::Sender<Instant>),
 }
 
@@ -213,7 +213,7 @@ impl Stream for Stalled {
     }
 }
 
-/// Tells when it is dropped, which the server does when the client has gone.
+/// Reports when it is dropped, which the server does when the client has gone.
 struct Notice(Option<oneshot::Sender<Instant>>);
 
 impl Drop for Notice {

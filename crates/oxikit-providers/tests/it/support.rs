@@ -1,4 +1,4 @@
-//! How the tests call models.
+//! Functions with which the tests call models.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use crate::server::Server;
 
 pub(crate) const KEY: &str = "sk-very-secret-4711";
 
-/// A client that no proxy of this machine gets in the way of. Made once, for it
+/// A client without the proxy settings of this machine. Made once, because it
 /// reads all certificates; without a pool, whose connections would belong to the
 /// runtime of another test.
 pub(crate) fn client() -> reqwest::Client {
@@ -45,7 +45,7 @@ pub(crate) fn ollama(server: &Server) -> Ollama {
 }
 
 pub(crate) async fn model(plugin: impl Plugin + 'static, name: &str) -> Action {
-    let ai = Oxikit::builder().plugin(plugin).build();
+    let ai = Oxikit::builder().plugin(plugin).build().unwrap();
     let found = ai.registry().resolve(ActionKind::Model, name).await;
     found.unwrap().expect("any name is a model")
 }
@@ -91,7 +91,7 @@ pub(crate) async fn embed(
     name: &str,
     request: Value,
 ) -> Result<EmbedResponse> {
-    let ai = Oxikit::builder().plugin(plugin).build();
+    let ai = Oxikit::builder().plugin(plugin).build().unwrap();
     let embedder = ai.registry().resolve(ActionKind::Embedder, name).await?;
     let embedder = embedder.expect("any name is an embedder");
     embedder.run(Call::new(request)).await?.parse()

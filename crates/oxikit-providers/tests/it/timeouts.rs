@@ -1,4 +1,4 @@
-//! Slow providers and callers who leave.
+//! Slow providers, and callers that drop their call.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::support::*;
 const MODEL: &str = "acme/m";
 /// Long enough for a busy machine to send what it is to send.
 const SHORT: Duration = Duration::from_secs(1);
-/// So soon the provider sees that the caller has gone.
+/// Maximum time until the provider sees that the caller has gone.
 const SOON: Duration = Duration::from_millis(100);
 
 fn first_piece() -> Reply {

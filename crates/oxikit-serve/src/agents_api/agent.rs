@@ -1,4 +1,5 @@
-//! One agent as one caller sees it.
+//! An agent as one caller sees it: found by name, checked against its policy, and called with
+//! the caller's context.
 
 use std::sync::Arc;
 
@@ -11,48 +12,32 @@ use oxikit_wire::{
 };
 use serde_json::Value;
 
-use crate::action_http::App;
+use crate::app::App;
 use crate::auth::RequestInfo;
 use crate::exposed::Expose;
-use crate::metrics::{Meters, Metrics};
+use oxikit_http::Meters;
 
-/// Which agents the API shows.
-pub(crate) struct AgentScope {
-    /// Those that are exposed, with their policies; else all of the application,
-    /// also those that are defined later.
-    pub(crate) only_exposed: bool,
-    /// Whether turns of agents that are not exposed are recorded.
-    pub(crate) is_durable: bool,
-    /// What is counted, except for agents that are exposed.
-    pub(crate) meters: Option<Arc<Meters>>,
+/// The meters that count requests about this agent. Agents that are not exposed share one set,
+/// because every set costs time series in the metrics.
+pub(super) fn meters<'a>(app: &'a App, agent: &str) -> Option<&'a Arc<Meters>> {
+    let exposed = exposed(app, agent).and_then(|expose| expose.meters.as_ref());
+    exposed.or(app.agents.meters.as_ref())
 }
 
-impl AgentScope {
-    pub(crate) fn new(only_exposed: bool, is_durable: bool, metrics: Option<&Metrics>) -> Self {
-        let meters = metrics.map(|metrics| metrics.of_action(super::ROOT));
-        Self { only_exposed, is_durable, meters }
-    }
-
-    /// Where requests about this agent are counted.
-    pub(super) fn meters<'a>(&'a self, app: &'a App, agent: &str) -> Option<&'a Arc<Meters>> {
-        let exposed = exposed(app, agent).and_then(|expose| expose.meters.as_ref());
-        exposed.or(self.meters.as_ref())
-    }
-
-    fn all(&self, app: &App) -> Vec<Action> {
-        let mut actions = match self.only_exposed {
-            true => app.exposed.iter().map(|expose| expose.action.clone()).collect(),
-            false => app.registry.list(),
-        };
-        actions.retain(|action| action.kind() == ActionKind::Agent);
-        actions
-    }
+/// All agents that the API shows, before any policy.
+fn all(app: &App) -> Vec<Action> {
+    let mut actions = match app.agents.only_exposed {
+        true => app.exposed.iter().map(|expose| expose.action.clone()).collect(),
+        false => app.registry.list(),
+    };
+    actions.retain(|action| action.kind() == ActionKind::Agent);
+    actions
 }
 
 /// All agents that this caller may call.
 pub(super) async fn list(app: &App, head: &Parts, context: &ActionContext) -> AgentList {
     let mut agents = Vec::new();
-    for action in app.agents.all(app) {
+    for action in all(app) {
         match find_for(app, head, &action, context).await {
             Ok(agent) => agents.push((action.name().to_owned(), agent.summary())),
             // A policy that fails hides the agent, as one that refuses does.
@@ -78,7 +63,7 @@ async fn find_for(
     Agent::find(app, action.name(), context)
 }
 
-/// An agent and who calls it.
+/// An agent and its caller.
 #[derive(Clone)]
 pub(crate) struct Agent {
     pub(super) action: Action,
@@ -124,12 +109,15 @@ impl Agent {
 
     /// Whether the server keeps the agent's sessions.
     pub(super) fn has_store(&self) -> bool {
-        let metadata = self.action.descriptor().metadata.as_ref();
-        let agent = metadata.and_then(|metadata| metadata.get("agent"));
-        agent.and_then(|agent| agent.get("stateManagement")) == Some(&Value::from("server"))
+        has_store(&self.action)
     }
 
-    /// Where the agent's sessions are.
+    /// The store of the agent's sessions.
+    ///
+    /// # Errors
+    ///
+    /// `FAILED_PRECONDITION` if clients keep the state of this agent; `UNIMPLEMENTED` if its
+    /// store is not registered in this process.
     pub(super) fn store(&self) -> Result<Arc<dyn SessionStore>, Status> {
         if !self.has_store() {
             let name = self.name();
@@ -207,6 +195,13 @@ impl Agent {
     }
 }
 
+/// Whether the server keeps the sessions of this agent.
+pub(crate) fn has_store(action: &Action) -> bool {
+    let metadata = action.descriptor().metadata.as_ref();
+    let agent = metadata.and_then(|metadata| metadata.get("agent"));
+    agent.and_then(|agent| agent.get("stateManagement")) == Some(&Value::from("server"))
+}
+
 fn missing(name: &str) -> Status {
     Status::not_found(format!("there is no agent `{name}`"))
 }
@@ -218,7 +213,7 @@ pub(super) fn exposed<'a>(app: &'a App, agent: &str) -> Option<&'a Expose> {
     app.exposed.iter().find(is_asked)
 }
 
-/// What the agent says itself, or else what every agent takes.
+/// The agent's own schema, or else the schema that is common to all agents.
 fn schema_or(own: Option<&Value>, common: fn() -> Schema) -> Value {
     own.cloned().unwrap_or_else(|| common().as_json().clone())
 }

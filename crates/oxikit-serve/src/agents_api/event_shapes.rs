@@ -23,7 +23,7 @@ pub enum TurnEvent {
     Artifact(TurnArtifact),
     /// The agent has ended one of its turns.
     TurnEnd(TurnEnded),
-    /// What came of the turn.
+    /// The result of the turn.
     Done(ExecuteResult),
     /// Why nothing came of it.
     Error(TurnError),
@@ -69,12 +69,12 @@ pub struct TurnEnded {
 /// Why nothing came of a turn.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TurnError {
-    error: Failed,
+    error: HttpError,
 }
 
 /// A failure, where there is no HTTP status.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Failed {
+struct HttpError {
     status: StatusCode,
     message: String,
     /// More about it.

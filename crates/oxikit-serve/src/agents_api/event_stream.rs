@@ -1,4 +1,8 @@
-//! A turn as the body of a streaming answer.
+//! A turn as the body of a streaming response.
+//!
+//! A turn that is not recorded ends with its reader. A recorded one continues: the reader
+//! follows the stored stream and can come back with `Last-Event-ID`. If the process that
+//! records it ends, its heartbeats stop, and a reader stores the end of the stream.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -10,41 +14,47 @@ use axum::body::Body;
 use bytes::Bytes;
 use oxikit_core::ports::{StoreError, StreamEnd, StreamEntry, StreamScope, StreamStore, follow};
 use oxikit_core::{Run, Status, StatusCode};
+use oxikit_wire::headers;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
 use super::events::{Events, StreamHead};
-use super::execute;
-use crate::access_log::Watch;
-use crate::action_http::Slot;
-use crate::durable::{beyond, shutting_down};
+use super::turn_result::result_of;
+use crate::app::Slot;
+use crate::durable::beyond;
 use crate::origin::Origin;
-use crate::stream::{Block, PIECE, Source};
+use crate::stream::{Block, Source};
+use oxikit_http::Watch;
+use oxikit_http::reply::shutting_down;
+use oxikit_http::sse::PIECE_BYTES;
 
-/// When nothing is sent for so long, a comment tells that we are still here.
+/// Time without an event after which a comment is sent, so that proxies do not close the
+/// connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Where the server ends before the turn does, the reader comes back after this.
-const COME_BACK: &[u8] = b"retry: 1000\n\n";
-const STILL_HERE: &[u8] = b": still here\n\n";
-/// The position behind the first entry of a recorded turn.
+/// Sent when the server shuts down before the turn ends: the reader reconnects after 1 s.
+const RECONNECT: &[u8] = b"retry: 1000\n\n";
+/// The comment that keeps the connection open.
+const COMMENT: &[u8] = b": still here\n\n";
+/// The position after the first entry of a recorded turn, the [`StreamHead`].
 const HEAD: u64 = 1;
-/// So many entries of a recorded turn are read at once.
+/// Maximum number of entries per read of a recorded turn.
 const BATCH: usize = 64;
 
-/// A recorded turn that gives no sign of life for so long has lost its process.
+/// Time without an entry after which the process of a recorded turn counts as ended. It is
+/// three times the interval of heartbeats.
 const LOST: Duration = Duration::from_secs(60);
 
-/// The events of a turn, as they come.
+/// The events of a turn, as they happen.
 pub(super) struct EventStream {
     source: Source,
-    /// Where the turn is recorded, if it is.
+    /// The recording, if the turn is recorded.
     recorded: Option<Recorded>,
     events: Events,
     agent: Agent,
     origin: Origin,
     cut: CancellationToken,
-    /// Written, but not sent yet.
+    /// Bytes that are written and not sent yet.
     piece: Vec<u8>,
     is_over: bool,
     slot: Slot,
@@ -87,8 +97,8 @@ impl EventStream {
         }
     }
 
-    /// Goes on behind what the reader has got of a recorded turn. `None` if it has
-    /// got all of it; `OUT_OF_RANGE` if it says to have got more than there is.
+    /// Resumes a recorded turn after the events that the reader has received. `None` if these
+    /// are all; `OUT_OF_RANGE` if the reader names an event that does not exist yet.
     pub(super) async fn resume(
         recorded: Recorded,
         agent: Agent,
@@ -100,8 +110,8 @@ impl EventStream {
         let events = Events::new(recorded.head.clone(), &recorded.id, known);
         let origin = Origin::new(&agent.registry, &agent.action);
         let mut stream = Self { events, ..Self::follow(recorded, agent, origin, cut, slot) };
-        // What the reader knows is read once more, as the custom state follows
-        // from it.
+        // The known entries are read again: they determine the numbers of the events and the
+        // custom state.
         let mut position = HEAD;
         while stream.piece.is_empty() && !stream.is_over {
             let page = store.read(&Recorded::scope(&stream.agent), &id, position, BATCH).await?;
@@ -117,7 +127,7 @@ impl EventStream {
             return Ok(None);
         }
         if !stream.is_over && stream.events.is_next_known() {
-            return Err(beyond("last-event-id"));
+            return Err(beyond(headers::LAST_EVENT_ID));
         }
         if let Some(recorded) = &stream.recorded {
             stream.source = recorded.source(&stream.agent);
@@ -125,7 +135,7 @@ impl EventStream {
         Ok(Some(stream))
     }
 
-    /// The request is over when the stream is.
+    /// Ends the request's log entry and metrics with the stream.
     pub(super) fn watch(&mut self, watch: Watch) {
         self.slot.watch = watch;
     }
@@ -137,8 +147,8 @@ impl EventStream {
         }))
     }
 
-    /// What is ready, as one write, or a comment if there is nothing for long;
-    /// `None` after the end.
+    /// The ready events as one write, or a comment after [`KEEP_ALIVE`] without one; `None`
+    /// after the end.
     async fn next_piece(&mut self) -> Option<Vec<u8>> {
         if self.piece.is_empty() {
             if self.is_over {
@@ -146,12 +156,12 @@ impl EventStream {
             }
             let Self { source, cut, origin, .. } = self;
             let block = tokio::select! {
-                // First, as a run may never pause.
+                // The shutdown is checked first, since a run may always be ready.
                 biased;
                 () = cut.cancelled() => match self.recorded {
                     Some(_) => {
                         self.is_over = true;
-                        return Some(COME_BACK.to_vec());
+                        return Some(RECONNECT.to_vec());
                     }
                     None => Block::Error(origin.report(&shutting_down())),
                 },
@@ -160,22 +170,23 @@ impl EventStream {
                     if let Some(recorded) = &self.recorded {
                         recorded.end_if_lost().await;
                     }
-                    return Some(STILL_HERE.to_vec());
+                    return Some(COMMENT.to_vec());
                 }
             };
             self.take(block).await;
-            while !self.is_over && self.piece.len() < PIECE {
+            while !self.is_over && self.piece.len() < PIECE_BYTES {
                 let Some(block) = self.ready_block().await else { break };
                 self.take(block).await;
             }
         }
         match std::mem::take(&mut self.piece) {
-            // A sign of life.
-            piece if piece.is_empty() => Some(STILL_HERE.to_vec()),
+            // A heartbeat of the recording is not an event.
+            piece if piece.is_empty() => Some(COMMENT.to_vec()),
             piece => Some(piece),
         }
     }
 
+    /// The next block if it is ready now, so that one write takes all of a fast turn.
     async fn ready_block(&mut self) -> Option<Block> {
         poll_fn(|cx| {
             Poll::Ready(match self.source.poll_block(cx, &self.origin) {
@@ -186,11 +197,13 @@ impl EventStream {
         .await
     }
 
+    /// Writes the events of a block. The stream is over after a result or an error, and after a
+    /// block that cannot be written.
     async fn take(&mut self, block: Block) {
         let code = block.code();
         if let Some(recorded) = &mut self.recorded {
             recorded.position += 1;
-            recorded.heard = Instant::now();
+            recorded.last_read = Instant::now();
         }
         let written = match block {
             Block::Message(chunk) => {
@@ -203,7 +216,7 @@ impl EventStream {
             Block::Result(_) if self.events.is_next_known() => {
                 self.events.known_done(&mut self.piece)
             }
-            Block::Result(output) => match execute::result_of(&self.agent, output).await {
+            Block::Result(output) => match result_of(&self.agent, output).await {
                 Ok(result) => self.events.done(&mut self.piece, &result),
                 Err(status) => Err(status),
             },
@@ -218,28 +231,29 @@ impl EventStream {
         self.slot.watch.stream_ended(code);
     }
 
-    /// The agent has sent what is no chunk or output of an agent.
+    /// Ends the stream because the agent's chunk or output is invalid.
     fn fail(&mut self, status: Status) -> StatusCode {
         let message = format!("the turn cannot be shown: {}", status.message());
         let status = self.origin.report(&Status::internal(message).caused_by(status));
-        // An error of ours is plain text: writing it cannot fail.
+        // This error is plain text: writing it cannot fail.
         _ = self.events.error(&mut self.piece, &status);
         status.status
     }
 }
 
-/// A turn that is recorded. Its first entry is the [`StreamHead`].
+/// A recorded turn. Its first entry is the [`StreamHead`].
 pub(super) struct Recorded {
     store: Arc<dyn StreamStore>,
-    /// As clients know it.
+    /// The id that clients use.
     id: String,
-    /// As the store knows it: streams of the action protocol are others.
+    /// The id in the store, with a prefix that separates turns from the streams of the action
+    /// protocol.
     stored_id: String,
     head: StreamHead,
-    /// So many entries have been read.
+    /// Number of entries that were read.
     position: u64,
-    /// When one of them was read.
-    heard: Instant,
+    /// Time at which the last entry was read.
+    last_read: Instant,
 }
 
 impl Recorded {
@@ -250,7 +264,7 @@ impl Recorded {
             stored_id: format!("agent-turn.{id}"),
             head: head.clone(),
             position: HEAD,
-            heard: Instant::now(),
+            last_read: Instant::now(),
         }
     }
 
@@ -263,28 +277,34 @@ impl Recorded {
         StreamScope::new(agent.owner.clone(), format!("turns of {}", agent.action.key()))
     }
 
-    /// What is not read yet.
+    /// The entries that are not read yet.
     fn source(&self, agent: &Agent) -> Source {
         let (store, id) = (self.store.clone(), self.stored_id.clone());
         Source::Stored(Box::pin(follow(store, Self::scope(agent), id, self.position)))
     }
 
-    /// Ends a turn that nobody works on any more, or its readers would wait for
-    /// ever. Should somebody be at it after all, either they have written since, and
-    /// this changes nothing, or their next entry is refused.
+    /// Stores the end of a turn whose process has ended, since its readers would wait
+    /// forever. If the process is alive after all there is no harm: either it has written
+    /// since, and this write is rejected because of its old position, or its next write is
+    /// rejected because the stream has ended.
     async fn end_if_lost(&self) {
-        if self.heard.elapsed() < LOST {
+        if self.last_read.elapsed() < LOST {
             return;
         }
-        let message = "the server that worked on this turn has gone";
+        let message = "the server that ran this turn has ended; the turn has no result";
         let end = StreamEnd::Failed(Status::public(StatusCode::Unavailable, message).outgoing());
         match self.store.finish(&self.stored_id, self.position, end).await {
-            Ok(_) => tracing::warn!(stream = self.id, "a turn has lost its process"),
-            Err(error) => tracing::debug!(stream = self.id, %error, "a quiet turn is not ended"),
+            Ok(_) => tracing::warn!(
+                stream = self.id,
+                "a recorded turn was ended because its process has ended"
+            ),
+            Err(error) => {
+                tracing::debug!(stream = self.id, %error, "a stalled turn could not be expired")
+            }
         }
     }
 
-    /// The stream with this id; `None` if this agent has recorded no such for this
+    /// Finds the stream with this id; `None` if this agent has not recorded one for this
     /// caller.
     pub(super) async fn find(
         store: &Arc<dyn StreamStore>,

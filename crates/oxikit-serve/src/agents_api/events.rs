@@ -1,28 +1,47 @@
-//! What a turn sends while it goes on, as server-sent events.
+//! Writes a turn as server-sent events.
 //!
-//! Every event has a number, counted from 1, and is sent with the id
-//! `<stream>/<number>`. The numbers follow from the turn alone, so whoever reads it
-//! again gets the same events with the same numbers.
+//! Every event has a number, counted from 1, and the id `<stream>/<number>`. One recorded entry
+//! can become several events, or none, so an event's number is not a position in the store. It
+//! is computed by writing the turn again from its start: the entries alone determine the events
+//! and their numbers. To resume after event *n*, [`Events`] processes all entries and writes
+//! only the events after *n*. The custom state, which the entries change by patches, is then
+//! right, too.
 
 use oxikit_core::{OutgoingStatus, Payload, Status, json_patch};
+use oxikit_http::sse::{begin_event, join_lines, write_id};
 use oxikit_wire::{ExecuteResult, JsonPatch, Telemetry};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What is known of a turn before it begins; the first entry of a recorded one.
+/// The facts that are known before a turn begins; the first entry of a recorded turn.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamHead {
-    /// The agent.
+    /// Name of the agent. A recorded turn is only shown as one of this agent.
     pub agent: String,
-    /// The session.
+    /// Id of the session, which every event repeats.
     pub session_id: String,
-    /// Where its trace is.
+    /// Ids of the trace and the span of the turn, sent with the last event.
     pub telemetry: Telemetry,
 }
 
 /// Writes the events of a turn.
+///
+/// ```
+/// use oxikit_core::Payload;
+/// use oxikit_serve::agents_api::{Events, StreamHead};
+/// use serde_json::json;
+///
+/// let head = StreamHead { session_id: "s".into(), ..StreamHead::default() };
+/// let mut events = Events::new(head, "stream", 0);
+/// let mut out = Vec::new();
+/// events.chunk(&mut out, &Payload::of(json!({ "artifact": { "parts": [] } })))?;
+/// let text = String::from_utf8(out).unwrap();
+/// assert!(text.starts_with("event: artifact\n"), "{text}");
+/// assert!(text.contains("id: stream/1\n"), "{text}");
+/// # Ok::<(), oxikit_core::Status>(())
+/// ```
 #[derive(Debug)]
 pub struct Events {
     session_id: String,
@@ -32,17 +51,17 @@ pub struct Events {
     writer: Writer,
 }
 
-/// Numbers events, and writes those that the reader has not got.
+/// Numbers events, and writes those that the reader has not received.
 #[derive(Debug)]
 struct Writer {
     stream: String,
     /// The last event's number.
     number: u64,
-    /// The reader has got the events up to this one.
+    /// Number of the last event that the reader has received.
     known: u64,
 }
 
-/// The members of a chunk; only patches are looked into.
+/// The members of a chunk; only patches are parsed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Chunk<'a> {
@@ -57,24 +76,30 @@ struct Chunk<'a> {
 }
 
 impl Events {
-    /// From the first one on that the reader does not know.
+    /// Writes the events of a turn after the first `known` ones.
     pub fn new(head: StreamHead, stream: &str, known: u64) -> Self {
         let writer = Writer { stream: stream.to_owned(), number: 0, known };
         let StreamHead { session_id, telemetry, .. } = head;
         Self { session_id, telemetry, custom: Value::Null, writer }
     }
 
-    /// Tells where the trace is, if that was not known before.
+    /// Sets the id of the trace, if it was not known before.
     pub fn set_telemetry(&mut self, telemetry: Telemetry) {
         self.telemetry = telemetry;
     }
 
-    /// Whether the reader has got the next event already.
+    /// Whether the reader has received the next event already.
     pub(super) fn is_next_known(&self) -> bool {
         self.writer.number < self.writer.known
     }
 
-    /// The events of a chunk: mostly one.
+    /// Writes the events of a chunk, usually one, at the end of `out`. A chunk without known
+    /// members, such as a heartbeat of a recording, has none.
+    ///
+    /// # Errors
+    ///
+    /// If the chunk is not a chunk of an agent, or its patch does not fit the custom state. The
+    /// turn cannot be shown any further then.
     pub fn chunk(&mut self, out: &mut Vec<u8>, chunk: &Payload) -> Result<(), Status> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -120,19 +145,28 @@ impl Events {
         Ok(())
     }
 
-    /// The turn's result, and where its trace is.
+    /// Writes the turn's result, and the id of its trace. Nothing may be written after it.
+    ///
+    /// # Errors
+    ///
+    /// If the result cannot be written as JSON.
     pub fn done(&mut self, out: &mut Vec<u8>, result: &ExecuteResult) -> Result<(), Status> {
         self.writer.event(out, "done", result)?;
         self.telemetry(out)
     }
 
-    /// The event of a result that the reader knows already is only counted.
+    /// Counts the event of a result that the reader has received, without writing it.
     pub(super) fn known_done(&mut self, out: &mut Vec<u8>) -> Result<(), Status> {
         self.writer.number += 1;
         self.telemetry(out)
     }
 
-    /// Why there is no result, and where the trace is.
+    /// Writes the error of a failed turn, and the id of the trace. Nothing may be written after
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// If the details of the status cannot be written as JSON.
     pub fn error(&mut self, out: &mut Vec<u8>, status: &OutgoingStatus) -> Result<(), Status> {
         #[derive(Serialize)]
         struct Data<'a> {
@@ -148,6 +182,8 @@ impl Events {
 }
 
 impl Writer {
+    /// Counts an event, and writes it unless the reader has received it. A failed write leaves
+    /// `out` as it was.
     fn event(
         &mut self,
         out: &mut Vec<u8>,
@@ -159,25 +195,16 @@ impl Writer {
             return Ok(());
         }
         let start = out.len();
-        out.extend_from_slice(format!("event: {name}\ndata: ").as_bytes());
+        begin_event(out, name);
         let begin = out.len();
         if let Err(error) = serde_json::to_writer(&mut *out, data) {
             out.truncate(start);
             return Err(error.into());
         }
         join_lines(out, begin);
-        out.extend_from_slice(format!("\nid: {}/{}\n\n", self.stream, self.number).as_bytes());
+        out.push(b'\n');
+        write_id(out, format_args!("{}/{}", self.stream, self.number));
+        out.push(b'\n');
         Ok(())
-    }
-}
-
-/// JSON of a user may have line breaks between its tokens; inside of strings there
-/// are none.
-fn join_lines(out: &mut Vec<u8>, begin: usize) {
-    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    if out[begin..].iter().any(is_break) {
-        let mut tail = out.split_off(begin);
-        tail.retain(|byte| !is_break(byte));
-        out.append(&mut tail);
     }
 }

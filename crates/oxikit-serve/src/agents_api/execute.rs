@@ -1,8 +1,8 @@
-//! Turns: as one answer, or as events.
+//! Executes turns, answered with one JSON body or with a stream of events.
 //!
-//! Every event has an id. A reader that comes back with the last one it got, as
-//! `Last-Event-ID`, is never taken for somebody who asks for another turn: it gets
-//! what follows if the turn is recorded, and is told so if it is not.
+//! Every event has an id. A `POST` with `Last-Event-ID` is a reader that reconnects, and never
+//! starts another turn: it gets the following events if the turn is recorded, and an error if
+//! it is not.
 
 use std::sync::Arc;
 
@@ -12,25 +12,24 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Response, StatusCode as HttpStatus};
 use oxikit_core::ports::StreamStore;
 use oxikit_core::{Call, Event, Payload, Run, Status};
-use oxikit_wire::{
-    AgentFinishReason, AgentInit, AgentOutput, AgentStreamChunk, ExecuteResponse, ExecuteResult,
-    SessionState, Telemetry,
-};
+use oxikit_wire::headers;
+use oxikit_wire::{AgentInit, AgentStreamChunk, ExecuteResponse, SessionState, Telemetry};
 
 use super::agent::Agent;
 use super::event_stream::{EventStream, Recorded};
 use super::events::{Events, StreamHead};
 use super::execute_body::ExecuteBody;
 use super::read_json;
-use super::sessions::{Session, last_completed};
-use crate::access_log::Watch;
-use crate::action_http::{App, Slot};
+use super::turn_result::result_of;
+use crate::app::{App, Slot};
 use crate::durable;
 use crate::origin::Origin;
-use crate::reply::{self, Failed};
 use crate::request;
+use oxikit_http::Watch;
+use oxikit_http::{HttpError, reply};
 
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// The header by which an `EventSource` names the last event that it has received.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
 
 /// `POST …/execute`: one turn.
 pub(super) async fn execute(
@@ -40,7 +39,7 @@ pub(super) async fn execute(
     agent: Agent,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Response<Body>, HttpError> {
     let body = read_json(app, head, body, watch).await?;
     if let Some((id, known)) = last_event(&head.headers)? {
         let id = id.ok_or_else(|| Status::invalid_argument("`Last-Event-ID` names no stream"))?;
@@ -49,6 +48,7 @@ pub(super) async fn execute(
     let ExecuteBody { input, init, stream, labels } = ExecuteBody::parse(&body)?;
     let mut init = ExecuteBody::agent_init(init, agent.has_store())?;
     let wants_stream = stream || request::wants_stream(&head.headers, &head.uri);
+    // Every event names the session, so a streamed turn needs its id before it begins.
     let session_id = match wants_stream {
         true => Some(name_session(&agent, &mut init).await?),
         false => None,
@@ -63,8 +63,7 @@ pub(super) async fn execute(
     }
 }
 
-/// `GET …/streams/{stream}`: a recorded turn, from its start or behind
-/// `Last-Event-ID`.
+/// `GET …/streams/{stream}`: a recorded turn, from its start or after `Last-Event-ID`.
 pub(super) async fn read_again(
     app: &Arc<App>,
     head: &Parts,
@@ -72,7 +71,7 @@ pub(super) async fn read_again(
     id: &str,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Response<Body>, HttpError> {
     let known = match last_event(&head.headers)? {
         Some((Some(other), _)) if other != id => {
             return Err(Status::invalid_argument("`Last-Event-ID` is of another stream").into());
@@ -83,14 +82,15 @@ pub(super) async fn read_again(
     resume(app, agent, id, known, watch, slot).await
 }
 
-async fn unary(app: &App, agent: &Agent, call: Call) -> Result<Response<Body>, Failed> {
+/// Runs a turn and answers its result as one JSON body, with the state after it.
+async fn unary(app: &App, agent: &Agent, call: Call) -> Result<Response<Body>, HttpError> {
     let mut run = agent.action.start(call.without_chunks())?;
     let (ids, telemetry) = ((run.trace_id(), run.span_id()), telemetry_of(&run));
     let output = loop {
         let event = tokio::select! {
             biased;
             event = run.next() => event,
-            () = app.ending.cut.cancelled() => break Err(durable::shutting_down()),
+            () = app.shutdown.cut.cancelled() => break Err(reply::shutting_down()),
         };
         match event {
             Some(Event::Chunk(_)) => {}
@@ -102,12 +102,12 @@ async fn unary(app: &App, agent: &Agent, call: Call) -> Result<Response<Body>, F
     let answer = async {
         super::json(&ExecuteResponse { result: result_of(agent, output?).await?, telemetry })
     };
-    let mut response = answer.await.map_err(|failed: Failed| failed.of_run(ids))?;
+    let mut response = answer.await.map_err(|failed: HttpError| failed.of_run(ids))?;
     reply::name_run(&mut response, ids);
     Ok(response)
 }
 
-/// Begins a turn whose events are sent as they come.
+/// Begins a turn whose events are sent as they happen.
 async fn begin(
     app: &Arc<App>,
     agent: Agent,
@@ -115,20 +115,20 @@ async fn begin(
     session_id: String,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Response<Body>, HttpError> {
     let run = agent.action.start(call.for_wire())?;
     let ids = (run.trace_id(), run.span_id());
     let agent_name = agent.name().to_owned();
     let head = StreamHead { agent: agent_name, session_id, telemetry: telemetry_of(&run) };
-    let id = durable::new_id();
+    let id = oxikit_core::random_id();
     let store = app.streams.as_ref().filter(|_| agent.is_durable);
-    let cut = &app.ending.cut;
+    let cut = &app.shutdown.cut;
     let origin = Origin::of_run(&agent.registry, &agent.action, &run);
     let mut stream = match store {
         Some(store) => {
             let recorded = durable::Recorded { run, origin: origin.clone(), cut: cut.clone() };
             let recorded = record(app, store, &agent, &id, &head, recorded).await;
-            let recorded = recorded.map_err(|status| Failed::from(status).of_run(ids))?;
+            let recorded = recorded.map_err(|status| HttpError::from(status).of_run(ids))?;
             EventStream::follow(recorded, agent, origin, cut, slot)
         }
         None => EventStream::run(run, Events::new(head, &id, 0), agent, origin, cut, slot),
@@ -143,7 +143,7 @@ async fn begin(
     Ok(response)
 }
 
-/// Lets the turn go on without its reader; also the first one reads the recording.
+/// Begins a recorded turn, which continues without its reader.
 async fn record(
     app: &App,
     store: &Arc<dyn StreamStore>,
@@ -156,13 +156,14 @@ async fn record(
     let recording =
         durable::Recording::open(store, &Recorded::scope(agent), recorded.stored_id()).await?;
     let recording = recording.after(Payload::of(head.clone())).await?;
-    let recording = recording.with_sign_of_life(Payload::of(AgentStreamChunk::default()));
-    app.recordings.spawn(recording.record(run));
+    // An empty chunk becomes no event; it only shows readers that the process is alive.
+    let recording = recording.with_heartbeat(Payload::of(AgentStreamChunk::default()));
+    app.shutdown.background.spawn(recording.record(run));
     Ok(recorded)
 }
 
-/// Goes on with the events of a recorded turn. When there are no more, 204 tells a
-/// reader that it need not come back.
+/// Resumes the events of a recorded turn. If there are no more the response is 204, after
+/// which an `EventSource` does not reconnect.
 async fn resume(
     app: &Arc<App>,
     agent: Agent,
@@ -170,12 +171,12 @@ async fn resume(
     known: u64,
     watch: &mut Watch,
     slot: Slot,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Response<Body>, HttpError> {
     let missing =
         || Status::not_found(format!("there is no stream `{id}`; its turn was not repeated"));
     let store = app.streams.clone().ok_or_else(missing)?;
     let recorded = Recorded::find(&store, &agent, id).await?.ok_or_else(missing)?;
-    let cut = &app.ending.cut;
+    let cut = &app.shutdown.cut;
     match EventStream::resume(recorded, agent, known, cut, slot).await? {
         Some(mut stream) => {
             stream.watch(watch.take());
@@ -191,7 +192,7 @@ async fn resume(
     }
 }
 
-/// The last event that a reader has got: its stream, if it is named, and number.
+/// The last event that a reader has received: its stream, if it is named, and its number.
 fn last_event(headers: &HeaderMap) -> Result<Option<(Option<String>, u64)>, Status> {
     let Some(value) = durable::only(headers, &LAST_EVENT_ID)? else { return Ok(None) };
     let parse = || {
@@ -217,7 +218,7 @@ async fn name_session(agent: &Agent, init: &mut AgentInit) -> Result<String, Sta
             ..SessionState::default()
         };
         let state = init.state.get_or_insert_with(fresh);
-        return Ok(state.session_id.get_or_insert_with(durable::new_id).clone());
+        return Ok(state.session_id.get_or_insert_with(oxikit_core::random_id).clone());
     }
     if let (None, Some(snapshot)) = (&init.session_id, &init.snapshot_id) {
         let stored = agent.store()?.get(&agent.owner, snapshot).await?;
@@ -226,46 +227,9 @@ async fn name_session(agent: &Agent, init: &mut AgentInit) -> Result<String, Sta
         let stored = stored.filter(|stored| stored.agent.as_deref().is_none_or(is_own));
         return Ok(stored.and_then(|stored| stored.snapshot.session_id).unwrap_or_default());
     }
-    Ok(init.session_id.get_or_insert_with(durable::new_id).clone())
+    Ok(init.session_id.get_or_insert_with(oxikit_core::random_id).clone())
 }
 
 fn telemetry_of(run: &Run) -> Telemetry {
     Telemetry { trace_id: run.trace_id().to_string(), span_id: run.span_id().to_string() }
-}
-
-/// What came of a turn, with the whole state behind it.
-pub(super) async fn result_of(agent: &Agent, output: Payload) -> Result<ExecuteResult, Status> {
-    let mut output: AgentOutput = output.parse()?;
-    let state = match (output.state.take(), &output.snapshot_id) {
-        (Some(state), _) => Some(state),
-        (None, None) => Some(SessionState::default()),
-        // The turn is over, whatever comes of reading its state: it must not look
-        // as if it had failed.
-        (None, Some(snapshot)) => state_at(agent, snapshot, output.finish_reason)
-            .await
-            .inspect_err(|status| tracing::warn!(snapshot, %status, "cannot read the state"))
-            .ok(),
-    };
-    Ok(ExecuteResult::new(output, state))
-}
-
-/// The state at a snapshot; while detached work goes on, the state before it.
-async fn state_at(
-    agent: &Agent,
-    snapshot: &str,
-    finish_reason: Option<AgentFinishReason>,
-) -> Result<SessionState, Status> {
-    let found = agent.snapshot(snapshot).await?;
-    let state = match (finish_reason, &found.session_id) {
-        (Some(AgentFinishReason::Detached), Some(session)) => {
-            let Session { nodes, .. } = Session::find(agent, session).await?;
-            match last_completed(&nodes, snapshot) {
-                Some(completed) if completed != snapshot => agent.snapshot(completed).await?.state,
-                Some(_) => found.state,
-                None => None,
-            }
-        }
-        _ => found.state,
-    };
-    Ok(state.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! What a turn is asked with, in the forms that clients send.
+//! Parses the request body of a turn, in all forms that clients send.
 
 use std::sync::Arc;
 
@@ -11,21 +11,36 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A turn as it was asked for.
+/// A parsed request for a turn.
+///
+/// ```
+/// use oxikit_serve::agents_api::ExecuteBody;
+///
+/// let body = br#"{"input": "Where is my order?", "init": {"sessionId": "s"}, "stream": true}"#;
+/// let body = ExecuteBody::parse(&bytes::Bytes::from_static(body))?;
+/// assert_eq!(body.input.message.unwrap().text(), "Where is my order?");
+/// assert!(body.stream);
+/// # Ok::<(), oxikit_core::Status>(())
+/// ```
 #[derive(Debug)]
 pub struct ExecuteBody {
-    /// The turn.
+    /// The input of the turn.
     pub input: AgentInput,
-    /// What it goes on from.
+    /// The session, snapshot or state that the turn continues from.
     pub init: ExecuteInit,
-    /// Whether events are wanted.
+    /// Whether the client wants a stream of events; it can also ask for one by its headers.
     pub stream: bool,
     /// Attributes of the trace.
     pub labels: Option<JsonObject>,
 }
 
 impl ExecuteBody {
-    /// Reads it in the forms that clients send.
+    /// Parses a body. `input` may be a text, a message, or a whole [`AgentInput`]; `init` and
+    /// `telemetryLabels` are objects if they are there.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the body has none of the known forms; the message names the member.
     pub fn parse(body: &Bytes) -> Result<Self, Status> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -58,13 +73,19 @@ impl ExecuteBody {
         })
     }
 
-    /// What the agent's action starts from.
+    /// The `init` of the agent's action. `has_store` says whether the server keeps the state of
+    /// the agent.
+    ///
+    /// # Errors
+    ///
+    /// `FAILED_PRECONDITION` if the client sends a state and the server keeps it,
+    /// `INVALID_ARGUMENT` if the state of a session is not valid.
     pub fn agent_init(init: ExecuteInit, has_store: bool) -> Result<AgentInit, Status> {
         if has_store { server_managed(init) } else { client_managed(init) }
     }
 }
 
-/// Reads an object; serde would take a list for one too.
+/// Parses an object. Derived `Deserialize` would accept a JSON array, too.
 fn object<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Result<T, Status> {
     if !text.trim_ascii_start().starts_with('{') {
         return Err(Status::invalid_argument(format!("{what} must be a JSON object")));
@@ -134,6 +155,8 @@ fn server_managed(init: ExecuteInit) -> Result<AgentInit, Status> {
     Ok(AgentInit { snapshot_id: init.snapshot_id, session_id: init.session_id, state: None })
 }
 
+/// Makes the state out of `init`. A client may send it whole, as `state`, or in pieces; beside
+/// `messages` or `artifacts`, `state` is the application's custom state only.
 fn client_managed(init: ExecuteInit) -> Result<AgentInit, Status> {
     let ExecuteInit { session_id, snapshot_id, messages, state, artifacts } = init;
     let given = state.filter(|state| !is_nothing(state));
@@ -159,7 +182,7 @@ fn is_whole_state(state: &Value) -> bool {
     ["messages", "custom", "artifacts"].iter().any(|member| state.get(member).is_some())
 }
 
-/// What clients send that have no state yet.
+/// Whether this is what clients without a state send.
 fn is_nothing(state: &Value) -> bool {
     state.is_null() || state.as_object().is_some_and(JsonObject::is_empty)
 }
@@ -195,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_input_is_refused() {
+    fn other_values_are_rejected_as_input() {
         for body in [
             json!({}),
             json!({ "input": null }),

@@ -1,4 +1,4 @@
-//! A new session that begins where another one was.
+//! Forks a session: a new session begins with a snapshot of another one.
 
 use oxikit_core::ports::SnapshotWrite;
 use oxikit_core::{Status, timestamp};
@@ -7,11 +7,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::agent::Agent;
+use super::sessions::unknown_snapshot;
 use super::sessions::{Session, last_completed};
-use super::snapshots::unknown_snapshot;
 
-/// Makes a new session of this snapshot, or else of the one that the next turn would
-/// go on from. What the agent covers is copied as it is kept, and shown to nobody.
+/// Creates a session from this snapshot, or else from the one that the next turn would
+/// continue from. Members that the agent hides from clients are copied, and stay hidden.
 pub(crate) async fn fork(
     agent: &Agent,
     id: &str,
@@ -44,7 +44,7 @@ pub(crate) async fn fork(
     Ok(forked)
 }
 
-/// The snapshot that the new session begins with: one that a turn can go on from.
+/// The snapshot that the new session begins with: one that a turn can continue from.
 async fn beginning(
     agent: &Agent,
     id: &str,
@@ -55,7 +55,8 @@ async fn beginning(
     let from = match (snapshot, latest.snapshot.status) {
         (Some(asked), _) if nodes.iter().any(|node| node.snapshot == asked) => asked,
         (Some(asked), _) => return Err(unknown_snapshot(asked)),
-        // Not something older without a word: the work may be what is wanted.
+        // Fails instead of silently using an older snapshot: the caller may want the result
+        // of the pending work.
         (None, Some(SnapshotStatus::Pending)) => &latest.snapshot.snapshot_id,
         (None, _) => last_completed(nodes, &latest.snapshot.snapshot_id).ok_or_else(|| {
             let message = format!("no turn of session `{id}` has ended well: there is no state");

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use axum::http::Method;
 use percent_encoding::percent_decode_str;
 
-/// What all paths begin with.
+/// The beginning of all paths.
 pub(crate) const ROOT: &str = "/api/agents";
 
-/// A path that was asked for.
+/// A requested path.
 #[derive(Debug, PartialEq)]
 pub(super) struct Route {
     /// Empty for the list of agents.
@@ -16,7 +16,7 @@ pub(super) struct Route {
     pub(super) place: Place,
 }
 
-/// What is at a path.
+/// The resource at a path.
 #[derive(Debug, PartialEq)]
 pub(super) enum Place {
     /// All agents.
@@ -33,13 +33,13 @@ pub(super) enum Place {
     Session(String),
     /// Stops the detached work of a session.
     Abort(String),
-    /// Makes a new session of an old one.
+    /// Creates a session from another one.
     Fork(String),
     /// The snapshots of a session.
     Tree(String),
     /// One snapshot of a session.
     Snapshot(String, String),
-    /// What a turn has changed.
+    /// The changes of a turn.
     Diff(String, String),
 }
 
@@ -61,8 +61,8 @@ pub(crate) fn templates() -> [&'static str; 11] {
 }
 
 impl Route {
-    /// What is asked for, as context providers and the log name it: the key of the
-    /// agent, or the path of the list of agents.
+    /// The name of the resource for context providers and the log: the key of the agent, or
+    /// the path of the list of agents.
     pub(super) fn action(&self) -> String {
         match self.place {
             Place::Agents => ROOT.to_owned(),

@@ -1,4 +1,4 @@
-//! Sessions: lists, content, trees, deletion, and stopping their work.
+//! Lists, reads and deletes sessions, and stops their work.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,11 +20,12 @@ use serde_json::Value;
 
 use super::agent::Agent;
 
-/// A page, if nothing else is said.
+/// Number of sessions per page if the request does not name one.
 const DEFAULT_PAGE: usize = 50;
-/// Pages have at most so many sessions.
+/// Maximum number of sessions per page.
 const MAX_PAGE: usize = 200;
-/// A page that finds few sessions of the asked status asks the store so often.
+/// Maximum number of queries for one page. A page whose status matches few sessions may then
+/// be incomplete, and the client continues with the next one.
 const MAX_ROUNDS: usize = 20;
 
 /// A page of sessions.
@@ -32,13 +33,14 @@ pub(crate) async fn list(agent: &Agent, asked: Page) -> Result<SessionList, Stat
     let store = agent.store()?;
     let mut query = SessionQuery {
         agent: Some(agent.name().to_owned()),
-        // The store takes lost work for active: it is looked for among all.
+        // The store counts lost work as active, so only active sessions can be preselected.
         is_active: (asked.status == Some(SessionActivity::Active)).then_some(true),
         limit: asked.limit,
         after: asked.token,
     };
     let mut sessions = Vec::new();
     for _ in 0..MAX_ROUNDS {
+        // Only as many as are missing, so that the token of the last page fits the result.
         query.limit = asked.limit - sessions.len();
         let page = store.list(&agent.owner, &query).await?;
         let found = page.sessions.into_iter().map(info);
@@ -100,7 +102,7 @@ pub(super) async fn tree(agent: &Agent, id: &str) -> Result<SnapshotTree, Status
 pub(crate) async fn delete(agent: &Agent, id: &str) -> Result<SessionDeleted, Status> {
     let Session { store, nodes, .. } = Session::find(agent, id).await?;
     for node in nodes.iter().filter(|node| node.status == Some(SnapshotStatus::Pending)) {
-        // Work that cannot be stopped loses its session: it cannot write any more.
+        // Work that cannot be stopped cannot write any more once its session is deleted.
         if let Err(status) = agent.abort(&node.snapshot).await {
             tracing::warn!(session = id, snapshot = node.snapshot, %status, "work not stopped");
         }
@@ -119,9 +121,11 @@ pub(super) async fn abort(agent: &Agent, id: &str, body: &[u8]) -> Result<Sessio
     let is_pending = |node: &&SnapshotNode| node.status == Some(SnapshotStatus::Pending);
     let mut snapshots: Vec<String> = match asked {
         Some(snapshot) if nodes.iter().any(|node| node.snapshot == snapshot) => vec![snapshot],
-        Some(snapshot) => return Err(super::snapshots::unknown_snapshot(&snapshot)),
+        Some(snapshot) => return Err(unknown_snapshot(&snapshot)),
         None => nodes.iter().filter(is_pending).map(|node| node.snapshot.clone()).collect(),
     };
+    // Without pending work the newest snapshot is named: its status tells the client how the
+    // work has ended.
     if snapshots.is_empty() {
         snapshots.push(latest.snapshot.snapshot_id);
     }
@@ -141,7 +145,7 @@ pub(super) async fn abort(agent: &Agent, id: &str, body: &[u8]) -> Result<Sessio
     Ok(answer)
 }
 
-/// A session that is there, of this agent and this caller.
+/// An existing session of this agent and this caller.
 pub(super) struct Session {
     pub(super) store: Arc<dyn SessionStore>,
     pub(super) latest: StoredSnapshot,
@@ -150,6 +154,8 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Finds the session; one of another caller or another agent is `NOT_FOUND`, so that its id
+    /// cannot be told from an unknown one.
     pub(super) async fn find(agent: &Agent, id: &str) -> Result<Self, Status> {
         let store = agent.store()?;
         let latest = store.latest(&agent.owner, id).await?;
@@ -167,11 +173,15 @@ fn unknown_session(id: &str) -> Status {
     Status::not_found(format!("there is no session `{id}`"))
 }
 
+pub(super) fn unknown_snapshot(id: &str) -> Status {
+    Status::not_found(format!("there is no snapshot `{id}` in this session"))
+}
+
 /// The newest completed snapshot before this one.
 pub(super) fn last_completed<'a>(nodes: &'a [SnapshotNode], from: &str) -> Option<&'a str> {
     let find = |id: &str| nodes.iter().find(|node| node.snapshot == id);
     let mut node = find(from)?;
-    // As many steps as there are snapshots: a damaged chain may be a circle.
+    // At most one step per snapshot: a damaged chain may be a cycle.
     for _ in nodes {
         if node.status == Some(SnapshotStatus::Completed) {
             return Some(&node.snapshot);
@@ -181,7 +191,7 @@ pub(super) fn last_completed<'a>(nodes: &'a [SnapshotNode], from: &str) -> Optio
     None
 }
 
-/// Which sessions are asked for.
+/// The requested page of sessions.
 #[derive(Debug)]
 pub(crate) struct Page {
     limit: usize,
@@ -197,7 +207,7 @@ impl Page {
         Ok(Self { limit, token: continuation_token, status })
     }
 
-    /// By the query of a URL.
+    /// Parses the query of a URL.
     pub(super) fn parse(query: &str) -> Result<Self, Status> {
         let refuse = |why: &str| Status::invalid_argument(why);
         let mut page = Self { limit: DEFAULT_PAGE, token: None, status: None };
@@ -267,7 +277,18 @@ fn info(summary: SessionSummary) -> SessionInfo {
     }
 }
 
-/// Whether a session waits for something.
+/// The activity of a session: active while its newest snapshot is pending or waits for the
+/// answer to an interrupt, completed otherwise, however its last turn ended.
+///
+/// ```
+/// use oxikit_serve::agents_api::activity;
+/// use oxikit_wire::{AgentFinishReason, SessionActivity, SnapshotStatus};
+///
+/// let status = Some(SnapshotStatus::Completed);
+/// assert_eq!(activity(status, None), SessionActivity::Completed);
+/// let waiting = Some(AgentFinishReason::Interrupted);
+/// assert_eq!(activity(status, waiting), SessionActivity::Active);
+/// ```
 pub fn activity(
     status: Option<SnapshotStatus>,
     finish_reason: Option<AgentFinishReason>,
@@ -277,6 +298,8 @@ pub fn activity(
     if is_active { SessionActivity::Active } else { SessionActivity::Completed }
 }
 
+/// The application's metadata of a session with the id of its newest snapshot and the number of
+/// its snapshots, which clients of the REST API expect there.
 fn counted(metadata: Option<JsonObject>, latest: &str, snapshots: usize) -> JsonObject {
     let mut metadata = metadata.unwrap_or_default();
     metadata.insert("snapshotId".into(), latest.into());
@@ -284,7 +307,12 @@ fn counted(metadata: Option<JsonObject>, latest: &str, snapshots: usize) -> Json
     metadata
 }
 
-/// The custom state's members with the artifacts among them.
+/// The custom state's members with the artifacts among them. A custom state that is not an
+/// object, or has a member `artifacts` itself, is shown whole as the member `custom`.
+///
+/// # Errors
+///
+/// If an artifact cannot be written as JSON.
 pub fn shown_state(state: SessionState) -> Result<JsonObject, Status> {
     let artifacts = serde_json::to_value(state.artifacts.unwrap_or_default())?;
     let mut shown = match state.custom.map(Arc::unwrap_or_clone) {

@@ -5,9 +5,10 @@ use oxikit_wire::{SessionSnapshot, SnapshotDiff};
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::sessions::Session;
+use super::sessions::{Session, unknown_snapshot};
 
-/// One snapshot of a session.
+/// Reads one snapshot of a session. The session is looked up first, so that a snapshot of
+/// another session is not found under this path.
 pub(super) async fn get(agent: &Agent, session: &str, id: &str) -> Result<SessionSnapshot, Status> {
     let Session { nodes, .. } = Session::find(agent, session).await?;
     if nodes.iter().all(|node| node.snapshot != id) {
@@ -16,7 +17,8 @@ pub(super) async fn get(agent: &Agent, session: &str, id: &str) -> Result<Sessio
     agent.snapshot(id).await
 }
 
-/// What the turn of a snapshot has changed.
+/// The changes of a snapshot's turn, as a JSON patch against the state of its parent. The first
+/// snapshot of a session is compared with the empty state.
 pub(super) async fn diff(agent: &Agent, session: &str, id: &str) -> Result<SnapshotDiff, Status> {
     let snapshot = get(agent, session, id).await?;
     // Official servers write rows that name themselves as their parent.
@@ -39,10 +41,6 @@ pub(super) async fn diff(agent: &Agent, session: &str, id: &str) -> Result<Snaps
         parent_id,
         patch: json_patch::diff(&before, &state_of(snapshot)?),
     })
-}
-
-pub(super) fn unknown_snapshot(id: &str) -> Status {
-    Status::not_found(format!("there is no snapshot `{id}` in this session"))
 }
 
 fn state_of(snapshot: SessionSnapshot) -> Result<Value, Status> {

@@ -1,9 +1,12 @@
 //! The algorithms by which tokens are signed.
 
-use jsonwebtoken::DecodingKey;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
+use jsonwebtoken::{DecodingKey, EncodingKey};
 
-/// How tokens are signed.
+/// The signature algorithm of tokens, by its name in RFC 7518 or RFC 8037.
+///
+/// The HMAC algorithms need the same secret on both sides, so whoever can verify a token can
+/// also make one; the others verify with a public key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -48,6 +51,16 @@ impl Algorithm {
         }
     }
 
+    /// A private key of the right kind; `None` if it is anything else.
+    pub(crate) fn signing_key_from_pem(self, pem: &[u8]) -> Option<EncodingKey> {
+        match self {
+            Self::Hs256 | Self::Hs384 | Self::Hs512 => None,
+            Self::Es256 | Self::Es384 => EncodingKey::from_ec_pem(pem).ok(),
+            Self::EdDsa => EncodingKey::from_ed_pem(pem).ok(),
+            _ => EncodingKey::from_rsa_pem(pem).ok(),
+        }
+    }
+
     /// A public key for this algorithm; `None` if it is for anything else.
     pub(super) fn key_from_jwk(self, jwk: &Jwk) -> Option<DecodingKey> {
         let fits = match &jwk.algorithm {
@@ -63,7 +76,8 @@ impl Algorithm {
             AlgorithmParameters::OctetKeyPair(key) => {
                 self == Self::EdDsa && key.curve == EllipticCurve::Ed25519
             }
-            // A secret that everybody can fetch is none.
+            // A symmetric key in a public key set can be read by everybody, so tokens that it
+            // verifies prove nothing.
             _ => false,
         };
         let is_for_signatures =

@@ -1,30 +1,34 @@
-//! The keys of an issuer, fetched and kept.
+//! Fetches and caches the keys of an issuer.
 //!
-//! Whoever sends tokens with made-up key names must not make us hammer the issuer:
-//! there is one fetch at a time and at most one an interval; all who need it wait
-//! for the same one.
+//! A caller that sends tokens with invented key ids must not be able to make the server flood
+//! the issuer with requests. So there is one fetch at a time and at most one per interval, and
+//! all requests that need it wait for the same one.
 
 #[cfg(test)]
 mod tests;
 
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jsonwebtoken::DecodingKey;
 use jsonwebtoken::jwk::Jwk;
-use oxikit_core::{Result, Status, StatusCode};
-use reqwest::{Client, Url, redirect};
+use oxikit_core::{Causes, Result, Status, StatusCode};
+use oxikit_outgoing::{OutgoingClient, OutgoingError, OutgoingPolicy, OutgoingResponse, Url};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::Algorithm;
 
-/// A larger key set is refused.
+/// Maximum size of a key set in bytes. A larger one is rejected.
 const SIZE_LIMIT: usize = 64 * 1024;
+/// Timeout of the connection to the issuer. The fetch then fails and old keys stay in use.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
+/// Timeout of a whole fetch, with the connection. Requests that need its keys wait that long.
 const WHOLE_TIME: Duration = Duration::from_secs(10);
+
+/// The path of an issuer's configuration below its URL.
+const CONFIGURATION: &str = "/.well-known/openid-configuration";
 
 /// A key that tokens are checked with.
 #[derive(Clone)]
@@ -41,7 +45,8 @@ impl VerifyKey {
         Some(Self { kid: jwk.common.key_id, key })
     }
 
-    /// Whether a token that names this key may be signed by it.
+    /// Whether this key may verify a token that names the key `kid`: not if both have a name
+    /// and the names differ.
     pub(super) fn may_verify(&self, kid: Option<&str>) -> bool {
         match (self.kid.as_deref(), kid) {
             (Some(own), Some(named)) => own == named,
@@ -50,14 +55,14 @@ impl VerifyKey {
     }
 }
 
-/// How long things are good.
+/// The times of the cache.
 #[derive(Clone, Copy)]
 struct Timing {
-    /// Between two fetches, whatever happens.
+    /// Minimum time between two fetches.
     interval: Duration,
-    /// Then keys are fetched again, so that one that was withdrawn goes.
+    /// Age at which keys are fetched again, so that withdrawn keys are dropped.
     fresh: Duration,
-    /// So long they stay good beyond that, while the issuer does not answer.
+    /// Time for which keys are used beyond `fresh` while the issuer does not answer.
     stale: Duration,
 }
 
@@ -71,11 +76,19 @@ const TIMING: Timing = Timing {
 pub(super) struct Jwks(Arc<Inner>);
 
 struct Inner {
-    url: Url,
+    source: Source,
     algorithm: Algorithm,
-    client: Client,
+    client: OutgoingClient,
     timing: Timing,
     state: Mutex<State>,
+}
+
+/// Where the keys are.
+enum Source {
+    /// At this URL.
+    Keys(Url),
+    /// At the URL that the configuration of the issuer names.
+    Configuration { url: Url, issuer: String },
 }
 
 #[derive(Default)]
@@ -88,32 +101,50 @@ struct State {
 }
 
 impl Jwks {
-    pub(super) fn new(url: &str, algorithm: Algorithm, http_hosts: &[String]) -> Result<Self> {
-        Self::with_timing(url, algorithm, http_hosts, TIMING)
+    /// The key set at this URL, which must fit the policy.
+    pub(super) fn new(url: &str, algorithm: Algorithm, policy: OutgoingPolicy) -> Result<Self> {
+        Self::at(Source::Keys(parse(url)?), algorithm, policy)
     }
 
-    fn with_timing(
-        url: &str,
+    /// The key set that the configuration of this issuer names.
+    pub(super) fn of_issuer(
+        issuer: &str,
         algorithm: Algorithm,
-        http_hosts: &[String],
-        timing: Timing,
+        policy: OutgoingPolicy,
     ) -> Result<Self> {
-        let url = checked(url, http_hosts)?;
-        let mut client = Client::builder()
-            .connect_timeout(CONNECT_TIME)
-            .timeout(WHOLE_TIME)
-            .redirect(redirect::Policy::none());
-        if url.host_str().is_some_and(is_this_machine) {
-            client = client.no_proxy();
-        }
-        let client = client.build().map_err(|error| {
-            Status::internal("cannot make a client for key sets").caused_by(error)
-        })?;
-        let state = Mutex::default();
-        Ok(Self(Arc::new(Inner { url, algorithm, client, timing, state })))
+        let url = parse(&format!("{}{CONFIGURATION}", issuer.trim_end_matches('/')))?;
+        let source = Source::Configuration { url, issuer: issuer.to_owned() };
+        Self::at(source, algorithm, policy)
     }
 
-    /// The key of this name; without a name, the only one there is.
+    fn at(source: Source, algorithm: Algorithm, policy: OutgoingPolicy) -> Result<Self> {
+        let policy = policy_for(source.url(), policy);
+        policy.check(source.url()).map_err(refused)?;
+        let client = OutgoingClient::new(policy)?;
+        Ok(Self::with_client(source, algorithm, client, TIMING))
+    }
+
+    fn with_client(
+        source: Source,
+        algorithm: Algorithm,
+        client: OutgoingClient,
+        timing: Timing,
+    ) -> Self {
+        let state = Mutex::default();
+        Self(Arc::new(Inner { source, algorithm, client, timing, state }))
+    }
+
+    /// The URL of the key set, or of the issuer's configuration.
+    pub(super) fn url(&self) -> &Url {
+        self.0.source.url()
+    }
+
+    /// The key of this name; without a name, the only key of the set, if it has just one.
+    ///
+    /// # Errors
+    ///
+    /// `UNAVAILABLE` if there are no keys that may still be used: they were never fetched, or
+    /// the issuer has not answered for longer than they stay usable.
     pub(super) async fn find(&self, kid: Option<&str>) -> Result<Option<VerifyKey>> {
         let fetch = {
             let mut state = self.0.state();
@@ -123,7 +154,7 @@ impl Jwks {
                 return Ok(known);
             }
             self.begin_fetch(&mut state, now);
-            // Old keys are good until new ones are there: nobody waits for them.
+            // Old keys are used until the fetch has ended: no request waits for it.
             if known.is_some() {
                 return Ok(known);
             }
@@ -166,7 +197,10 @@ impl Jwks {
                     state.keys = keys;
                     state.fetched = Some(Instant::now());
                 }
-                Err(error) => tracing::warn!(url = %inner.url, %error, "cannot fetch the key set"),
+                Err(error) => {
+                    let url = inner.source.url();
+                    tracing::warn!(%url, %error, "cannot fetch the key set");
+                }
             }
             drop(running);
         });
@@ -201,23 +235,26 @@ impl State {
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whole values are replaced in it: it is right even after a panic.
+        // The state is replaced as a whole, so it is consistent even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn fetch(&self) -> std::result::Result<Arc<[VerifyKey]>, FetchError> {
-        let mut response = self.client.get(self.url.clone()).send().await?;
-        if response.status() != reqwest::StatusCode::OK {
-            return Err(FetchError::Answer(response.status().as_u16()));
-        }
-        let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await? {
-            if body.len() + piece.len() > SIZE_LIMIT {
-                return Err(FetchError::TooLarge);
+        let url = match &self.source {
+            Source::Keys(url) => url.clone(),
+            Source::Configuration { url, issuer } => {
+                key_set_url(self.get(url.clone()).await?.body(), issuer)?
             }
-            body.extend_from_slice(&piece);
+        };
+        self.read(self.get(url).await?.body())
+    }
+
+    async fn get(&self, url: Url) -> std::result::Result<OutgoingResponse, FetchError> {
+        let response = self.client.get(url).send().await?;
+        match response.status().as_u16() {
+            200 => Ok(response),
+            status => Err(FetchError::Answer(status)),
         }
-        self.read(&body)
     }
 
     /// The keys that fit; other ones, also of kinds to come, are left out.
@@ -232,49 +269,83 @@ impl Inner {
     }
 }
 
-/// Why there are no new keys; for the log.
+impl Source {
+    fn url(&self) -> &Url {
+        match self {
+            Self::Keys(url) | Self::Configuration { url, .. } => url,
+        }
+    }
+}
+
+/// The URL of the key set in an issuer's configuration, which must be that of this issuer.
+fn key_set_url(configuration: &[u8], issuer: &str) -> std::result::Result<Url, FetchError> {
+    #[derive(Deserialize)]
+    struct Configuration {
+        issuer: String,
+        jwks_uri: String,
+    }
+    let configuration: Configuration =
+        serde_json::from_slice(configuration).map_err(|_| FetchError::NotAConfiguration)?;
+    if configuration.issuer != issuer {
+        return Err(FetchError::AnotherIssuer);
+    }
+    Url::parse(&configuration.jwks_uri).map_err(|_| FetchError::NotAConfiguration)
+}
+
+/// The reason why a fetch failed. It is logged and not sent to callers.
 #[derive(Debug)]
 enum FetchError {
-    Transport(reqwest::Error),
+    Request(OutgoingError),
     Answer(u16),
-    TooLarge,
     NotAKeySet,
+    NotAConfiguration,
+    AnotherIssuer,
 }
 
 impl std::fmt::Display for FetchError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Transport(error) => write!(f, "{error}"),
+            Self::Request(error) => write!(f, "{error}{}", Causes(error)),
             Self::Answer(status) => write!(f, "it was answered by {status}"),
-            Self::TooLarge => write!(f, "it is larger than {SIZE_LIMIT} bytes"),
             Self::NotAKeySet => write!(f, "it is not a JSON Web Key Set"),
+            Self::NotAConfiguration => write!(f, "it is not a configuration of OpenID Connect"),
+            Self::AnotherIssuer => write!(f, "the configuration is that of another issuer"),
         }
     }
 }
 
-impl From<reqwest::Error> for FetchError {
-    fn from(error: reqwest::Error) -> Self {
-        Self::Transport(error.without_url())
+impl From<OutgoingError> for FetchError {
+    fn from(error: OutgoingError) -> Self {
+        Self::Request(error)
     }
 }
 
-/// The URL, if keys may be taken from there.
-fn checked(url: &str, http_hosts: &[String]) -> Result<Url> {
-    let refuse = |why: &str| Err(Status::invalid_argument(format!("the key set's URL {why}")));
-    let Ok(url) = Url::parse(url) else { return refuse("is not a URL") };
-    let Some(host) = url.host_str() else { return refuse("has no host") };
-    if !url.username().is_empty() || url.password().is_some() {
-        return refuse("must not hold credentials");
-    }
-    let is_listed = http_hosts.iter().any(|listed| listed.eq_ignore_ascii_case(host));
-    match url.scheme() {
-        "https" => Ok(url),
-        "http" if is_listed || is_this_machine(host) => Ok(url),
-        _ => refuse("must be https; name the host by `allow_http_host` for http"),
-    }
+/// The policy with the limits of a key set. An issuer on this machine is allowed if the URL says
+/// so itself, but not if the name of another host leads here.
+fn policy_for(url: &Url, policy: OutgoingPolicy) -> OutgoingPolicy {
+    policy
+        .https_only()
+        .allow_loopback_of(url)
+        .connect_timeout(CONNECT_TIME)
+        .timeout(WHOLE_TIME)
+        .max_response_bytes(SIZE_LIMIT)
 }
 
-fn is_this_machine(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+fn parse(url: &str) -> Result<Url> {
+    Url::parse(url).map_err(|_| Status::invalid_argument("the key set's URL is not a URL"))
+}
+
+fn refused(error: OutgoingError) -> Status {
+    let hint = match error {
+        OutgoingError::PlainHttp(_) => Some("name the host by `allow_http_host` before the URL"),
+        OutgoingError::Address { .. } => {
+            Some("name the host by `allow_private_host` before the URL")
+        }
+        _ => None,
+    };
+    let status = Status::invalid_argument(format!("the key set's URL is refused: {error}"));
+    match hint {
+        Some(hint) => status.with_hint(hint),
+        None => status,
+    }
 }

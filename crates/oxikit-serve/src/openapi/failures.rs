@@ -1,14 +1,15 @@
-//! How operations fail, in the description.
+//! The error responses of operations, in the OpenAPI document.
 
 use std::collections::BTreeSet;
 
 use oxikit_core::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// What comes of a body: too slow, too large, of another type.
+/// The HTTP statuses of a rejected body: too slow, too large, not JSON.
 const BODY: [u16; 3] = [408, 413, 415];
 
-/// Actions, stores and those who say who calls may fail with every code.
+/// The HTTP statuses of all status codes: actions, stores and context providers may fail with
+/// each of them.
 fn codes() -> BTreeSet<u16> {
     let codes = StatusCode::ALL.iter().filter(|code| **code != StatusCode::Ok);
     codes.map(|code| code.http()).collect()

@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+/// The beginning of all references to components.
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// Schemas nest no deeper in anything that was let in; deeper parts are dropped.
+/// Maximum depth of a schema. Deeper parts are dropped; the registry accepts no deeper ones.
 const DEPTH: usize = 128;
 
 /// All components so far.
@@ -23,12 +24,13 @@ pub(crate) struct Schemas {
 }
 
 impl Schemas {
-    /// One component as it is.
+    /// Adds a component without changes.
     pub(crate) fn insert(&mut self, name: &str, schema: Value) {
         self.components.insert(name.to_owned(), schema);
     }
 
-    /// Adds an action's schema; answers a reference to it, or what means anything.
+    /// Adds an action's schema, and answers a reference to it; without a schema, the schema `{}`
+    /// that accepts every value.
     pub(crate) fn add(&mut self, name: &str, schema: Option<&Value>) -> Value {
         let Some(Value::Object(schema)) = schema else { return json!({}) };
         let root = self.unique_component(name);
@@ -77,7 +79,7 @@ impl Schemas {
         self.add(name, Some(&schema))
     }
 
-    /// An operation id that nobody has.
+    /// An operation id that is not used yet.
     pub(crate) fn unique_operation(&mut self, path: &str) -> String {
         let id = unique(&plain(path), |id| self.operations.contains(id));
         self.operations.insert(id.clone());
@@ -93,6 +95,8 @@ impl Schemas {
     }
 }
 
+/// The schema of a type as it is serialised. It differs from the schema of what is accepted:
+/// members with a default are always sent.
 fn sent<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft07().for_serialize().into_generator();
     generator.into_root_schema_for::<T>().to_value()
@@ -172,7 +176,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Where a reference leads in the whole document; `None` if it leads nowhere.
+    /// The reference in the whole document that replaces a reference within one schema; `None`
+    /// if its target does not exist.
     fn reference(&self, reference: &str) -> Option<String> {
         let pointer = reference.strip_prefix('#')?;
         let known = |keyword| Some((keyword, pointer.strip_prefix('/')?.strip_prefix(keyword)?));
@@ -199,7 +204,8 @@ fn leads_somewhere(schema: &Map<String, Value>, pointer: &str) -> bool {
     schema.get(&unescaped(first)).is_some_and(|value| value.pointer(rest).is_some())
 }
 
-/// The name that a part of a pointer means.
+/// Decodes a part of a JSON pointer in a URI fragment: first percent-encoding, then `~1` and
+/// `~0`, in that order.
 fn unescaped(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -216,12 +222,14 @@ fn unescaped(name: &str) -> String {
     String::from_utf8_lossy(&bytes).replace("~1", "/").replace("~0", "~")
 }
 
-/// A name as components may have it.
+/// The name with `_` in place of all characters that OpenAPI does not allow in the names of
+/// components.
 fn plain(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
+/// The name, with the first number behind it that makes it unique if it is taken.
 fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut candidates =
         std::iter::once(name.to_owned()).chain((2_u32..).map(|number| format!("{name}_{number}")));
@@ -233,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leads_nowhere_is_left_out_and_names_do_not_clash() {
+    fn references_without_a_target_are_left_out_and_names_do_not_clash() {
         let mut schemas = Schemas::default();
         let schema = json!({
             "properties": {

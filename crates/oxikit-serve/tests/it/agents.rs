@@ -108,7 +108,7 @@ async fn no_init_is_a_new_session() {
 #[tokio::test]
 async fn snapshots_are_read_and_work_is_stopped_beside_the_agent() {
     let registry = application();
-    let server = Server::new(&registry).path_prefix("api").operations(false);
+    let server = Server::new(&registry).path_prefix("api").without_operations();
     let paths = ["/api/guide", "/api/guide/abort", "/api/guide/getSnapshot", "/api/plain"];
     assert_eq!(server.paths(), paths);
     let address = served(server).await;

@@ -71,7 +71,7 @@ struct Signals {
     cancelled: mpsc::UnboundedSender<Instant>,
 }
 
-/// What all agents of the test do, by what they are told.
+/// The turn of all agents of the test; the text of the message selects what it does.
 async fn turn(turn: Turn<Topics>, signals: Signals) -> Result<TurnReply> {
     let text = turn.text();
     turn.update(|topics| {
@@ -117,7 +117,7 @@ async fn app() -> App {
 }
 
 async fn app_with(set: impl FnOnce(Server) -> Server) -> App {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let spans = Arc::new(Spans::default());
     ai.registry().add_exporter(spans.clone());
     let (started_tx, started) = mpsc::unbounded_channel();
@@ -290,7 +290,7 @@ async fn an_agent_is_shown_with_its_schemas() {
 
 #[tokio::test]
 async fn only_exposed_agents_are_shown_and_only_to_whom_they_are_for() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let reply = |it: Turn<Topics>| async move { Ok(it.answer("yes")) };
     let open = ai.define_agent(Agent::builder("open").turn(reply)).unwrap();
     let secret = ai.define_agent(Agent::builder("secret").turn(reply)).unwrap();
@@ -346,7 +346,7 @@ async fn only_exposed_agents_are_shown_and_only_to_whom_they_are_for() {
 
 #[tokio::test]
 async fn the_routes_alone_can_be_nested_and_show_agents_that_are_defined_later() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let router = axum::Router::new().nest("/tools", Server::new(&ai).agents_router());
     let reply = |it: Turn<Topics>| async move { Ok(it.answer("yes")) };
     ai.define_agent(Agent::builder("late").turn(reply)).unwrap();
@@ -363,7 +363,7 @@ async fn the_routes_alone_can_be_nested_and_show_agents_that_are_defined_later()
     let turn = crate::kit::post("/tools/api/agents/late/execute", "", r#"{"input":"hi"}"#);
     let turn = ask(str::from_utf8(&turn).unwrap()).await.json();
     assert_eq!(turn["result"]["message"]["content"][0]["text"], "yes");
-    // Nothing else is there.
+    // The router serves no other paths.
     let action = crate::kit::post("/tools/late", "", r#"{"data":{}}"#);
     assert_eq!(ask(str::from_utf8(&action).unwrap()).await.status, 404);
 }

@@ -23,7 +23,7 @@ async fn app() -> App {
 }
 
 async fn app_on(streams: Arc<dyn StreamStore>) -> App {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let go_on = Arc::new(Notify::new());
     let signal = go_on.clone();
     let steps = ai.define_flow("steps", move |fails: bool, _: Context, out: Emitter<String>| {

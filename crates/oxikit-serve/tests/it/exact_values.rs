@@ -31,7 +31,7 @@ struct App {
 }
 
 async fn app() -> App {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("tree", |input: Value| async move { Ok(input) });
     ai.define_flow("typed", |input: Typed| async move { Ok(input) });
     ai.define_flow("map", |input: BTreeMap<String, Value>| async move { Ok(input) });
@@ -156,7 +156,7 @@ impl Json {
         self
     }
 
-    /// Whether everybody can keep it: no name twice, and numbers that are kept.
+    /// Whether every JSON parser reads the same value: no name is repeated, and every number fits.
     fn is_plain(&self) -> bool {
         match self {
             Self::Number(number) => {
@@ -313,7 +313,7 @@ fn a_value_comes_back_as_it_was_sent_or_is_refused() {
 async fn a_refusal_names_the_number_or_the_member() {
     let app = app().await;
     let mut client = Client::connect(app.address).await;
-    for (path, data, said) in [
+    for (path, data, expected) in [
         ("/tree", "18446744073709551616", "the number 18446744073709551616"),
         ("/tree", r#"[{"n":-9223372036854775809}]"#, "the number -9223372036854775809"),
         ("/tree", r#"{"price":1,"x":{},"price":2}"#, "the member `price`"),
@@ -331,9 +331,9 @@ async fn a_refusal_names_the_number_or_the_member() {
         client.send(post(path, "", format!("{{\"data\":{data}}}"))).await;
         let answer = client.answer().await.unwrap();
         answer.assert_error(400, "INVALID_ARGUMENT");
-        assert!(answer.text().contains(said), "{path} {data}: {answer:?}");
+        assert!(answer.text().contains(expected), "{path} {data}: {answer:?}");
     }
-    // What is kept.
+    // Values that arrive unchanged.
     for data in ["18446744073709551615", "-9223372036854775808", "-0.0", r#"{"__proto__":{"a":1}}"#]
     {
         client.send(post("/tree", "", format!("{{\"data\":{data}}}"))).await;

@@ -19,7 +19,7 @@ use crate::kit::{Answer, Client, SECRETS, post};
 use crate::log::{Line, Log};
 use stores::{BrokenStreams, Cannot, NoSessions};
 
-/// What a failure says, what caused it, and what must not be told to anybody.
+/// The message of a failure, its cause, and the text that must not leave the process.
 const REASON: &str = "cannot save the order";
 const DEEP: &str = "disk 7 is full";
 const SECRET: &str = "postgres://admin:hunter2@db-7.internal/main";
@@ -44,14 +44,14 @@ impl Serialize for Unwritable {
 
 /// Flows and agents that fail in the way that their input names.
 fn application() -> Oxikit {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("breaks", |way: String, _: Context, out: Emitter<u8>| async move {
         out.send(1).await?;
         match way.as_str() {
             "panic" => panic!("{DEEP}: {SECRET}"),
             "masked" => Err(Status::new(StatusCode::NotFound, REASON).caused_by(failure())),
             "away" => Err(Status::new(StatusCode::Unavailable, REASON).caused_by(failure())),
-            "told" => Err(Status::public(StatusCode::Unavailable, DEEP)),
+            "public" => Err(Status::public(StatusCode::Unavailable, DEEP)),
             "fine" => Ok("fine"),
             "refused" => Err(Status::not_found("there is no such order")),
             _ => Err(failure()),
@@ -139,14 +139,14 @@ async fn a_flow_that_fails_is_one_error_however_it_is_called() {
     }
     let log = Log::listen();
     log.clear();
-    let answer = ask(servers[0], "POST", "/breaks", "", r#"{"data":"told"}"#).await;
+    let answer = ask(servers[0], "POST", "/breaks", "", r#"{"data":"public"}"#).await;
     assert_eq!((answer.status, &answer.json()["message"]), (503, &json!(DEEP)));
     assert_eq!(log.own_errors().await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_recorded_run_that_fails_is_an_error_when_its_reader_has_gone() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let go_on = Arc::new(tokio::sync::Notify::new());
     let signal = go_on.clone();
     ai.define_flow("late", move |_: Value, _: Context, out: Emitter<u8>| {
@@ -368,7 +368,7 @@ async fn the_developer_reads_the_whole_failure_with_its_trace() {
 async fn a_missing_key_of_a_provider_is_masked_and_named_in_the_log() {
     const VARIABLE: &str = "OXIKIT_SERVE_TEST_NO_SUCH_KEY";
     let provider = OpenAi::compatible("acme", "http://127.0.0.1:9/v1").api_key_env(VARIABLE);
-    let ai = Oxikit::builder().plugin(provider).default_model("acme/large").build();
+    let ai = Oxikit::builder().plugin(provider).default_model("acme/large").build().unwrap();
     let app = ai.clone();
     ai.define_flow("ask", move |question: String| {
         let app = app.clone();

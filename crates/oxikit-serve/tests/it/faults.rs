@@ -83,7 +83,7 @@ async fn panics_outside_of_actions_are_answered_too() {
     assert!(app.is_alive().await);
     assert_eq!(app.effects(), 1);
 
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let flow = ai.define_flow("guarded", |_: Value| async move { Ok(1) });
     let flow = Expose::new(&flow).policy(|_| panic!("{}", SECRETS[2]));
     let server = Server::new(&ai).expose(flow).port(0).bind().await.unwrap();
@@ -266,7 +266,7 @@ async fn shutdown_lets_open_requests_end() {
 }
 
 #[tokio::test]
-async fn streams_that_do_not_end_are_told_so_at_shutdown() {
+async fn open_streams_end_with_an_error_at_shutdown() {
     let mut app = app_within(|limits| limits.drain_time = Duration::from_millis(200)).await;
     let mut streams = Vec::new();
     for _ in 0..20 {

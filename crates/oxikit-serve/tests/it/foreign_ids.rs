@@ -22,7 +22,7 @@ struct App {
 }
 
 async fn app(streams: Arc<dyn StreamStore>) -> App {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let flow = |name: &str| {
         ai.define_flow(name, |_: Value, _: Context, out: Emitter<&'static str>| async move {
             out.send("chunk").await?;
@@ -88,7 +88,7 @@ impl App {
     }
 }
 
-/// How a request with an id in it is made.
+/// Makes a request that contains an id.
 type Request = Box<dyn Fn(&str) -> Vec<u8>>;
 
 fn get(path: &'static str) -> Request {
@@ -111,8 +111,8 @@ fn with_body(path: &'static str, headers: &'static str, body: &'static str) -> R
 
 /// Status, headers that tell something, and body, without the id.
 fn shown(answer: &Answer, id: &str) -> (u16, Vec<String>, String) {
-    let told = ["x-genkit-stream-id", "x-oxikit-stream-position", "content-type"];
-    let headers = told.iter().filter_map(|name| answer.header(name)).map(without_numbers);
+    let named = ["x-genkit-stream-id", "x-oxikit-stream-position", "content-type"];
+    let headers = named.iter().filter_map(|name| answer.header(name)).map(without_numbers);
     (answer.status, headers.collect(), without_numbers(&answer.text().replace(id, "ID")))
 }
 
@@ -138,8 +138,8 @@ async fn check(app: &App, request: &Request, foreign: &str) {
     let text = String::from_utf8_lossy(&request("ID")).into_owned();
     assert_eq!(shown(&answer, foreign), shown(&unknown, NOBODYS), "{text}");
     for secret in ["planted secret", "planted-session"] {
-        let said = answer.text().replace(foreign, "ID");
-        assert!(!said.contains(secret), "{text}\n{answer:?}");
+        let text_without_id = answer.text().replace(foreign, "ID");
+        assert!(!text_without_id.contains(secret), "{text}\n{answer:?}");
     }
 }
 

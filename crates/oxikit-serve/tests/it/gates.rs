@@ -80,7 +80,7 @@ const OWN_HOSTS: [&str; 10] = [
 
 const METHODS: [&str; 8] = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// What a page can send without asking first, and JSON.
+/// The media types that a page can send without a CORS preflight, and JSON.
 const MEDIA_TYPES: [&str; 5] = [
     "",
     "content-type: text/plain\r\n",
@@ -311,7 +311,7 @@ async fn pages_of_a_named_origin_may_call_and_read() {
 
 #[tokio::test]
 async fn nobody_is_let_in_by_an_address_that_others_can_reach() {
-    let ai = oxikit::Oxikit::builder().build();
+    let ai = oxikit::Oxikit::builder().build().unwrap();
     let server = || oxikit_serve::Server::new(&ai).host([0, 0, 0, 0]).port(0);
     let error = server().bind().await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);

@@ -18,7 +18,7 @@ fn typed(name: &'static str, headers: &'static str) -> Form {
     Form { name, headers, body: br#"{"data":1}"#.to_vec() }
 }
 
-/// What no route takes, whatever its input is.
+/// Requests that every route rejects, whatever its input is.
 pub(crate) fn malformed() -> Vec<Form> {
     let gzip = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..], &[0; 20]].concat();
     vec![
@@ -136,7 +136,7 @@ async fn depth_is_kept_or_refused_and_costs_no_stack() {
         for (open, close) in &kinds[..if depth > 100_000 { 1 } else { 2 }] {
             let (open, close) = (open.repeat(depth), close.repeat(depth));
             let deep = format!("{open}1{close}");
-            // Nobody reads it: passed on as it came.
+            // The action does not parse it: the text is passed on unchanged.
             let ways = ["", "accept: text/event-stream\r\n"];
             for accept in &ways[..if depth > 100_000 { 1 } else { 2 }] {
                 for body in [
@@ -370,7 +370,7 @@ async fn large_bad_bodies_leave_no_memory_behind() {
 }
 
 #[cfg(target_os = "linux")]
-fn resident_kilobytes() -> usize {
+pub(crate) fn resident_kilobytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()

@@ -17,24 +17,24 @@ use serde_json::{Value, json};
 
 use crate::kit::{self, App, post};
 
-const ISSUER: &str = "https://login.example/";
-const AUDIENCE: &str = "my-service";
+pub(crate) const ISSUER: &str = "https://login.example/";
+pub(crate) const AUDIENCE: &str = "my-service";
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-fn base64(bytes: impl AsRef<[u8]>) -> String {
+pub(crate) fn base64(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Who makes tokens.
-struct Issuer {
+/// Issues tokens.
+pub(crate) struct Issuer {
     key: EcdsaKeyPair,
 }
 
 impl Issuer {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
         Self { key }
     }
@@ -45,7 +45,7 @@ impl Issuer {
         format!("-----BEGIN PUBLIC KEY-----\n{text}\n-----END PUBLIC KEY-----\n")
     }
 
-    fn jwk(&self, kid: &str) -> Value {
+    pub(crate) fn jwk(&self, kid: &str) -> Value {
         let point = self.key.public_key().as_ref();
         let (x, y) = (base64(&point[1..33]), base64(&point[33..65]));
         json!({ "kty": "EC", "crv": "P-256", "kid": kid, "x": x, "y": y })
@@ -57,21 +57,21 @@ impl Issuer {
         format!("{message}.{}", base64(signature))
     }
 
-    fn sign(&self, header: &Value, claims: &Value) -> String {
+    pub(crate) fn sign(&self, header: &Value, claims: &Value) -> String {
         self.sign_text(&header.to_string(), &claims.to_string())
     }
 }
 
-fn header() -> Value {
+pub(crate) fn header() -> Value {
     json!({ "alg": "ES256", "typ": "JWT", "kid": "one" })
 }
 
-fn claims() -> Value {
+pub(crate) fn claims() -> Value {
     json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": now() + 600, "role": "admin" })
 }
 
 /// The claims with one of them changed, or left out if it is `null`.
-fn with(name: &str, value: Value) -> Value {
+pub(crate) fn with(name: &str, value: Value) -> Value {
     let mut claims = claims();
     claims[name] = value;
     claims
@@ -121,7 +121,7 @@ async fn good_tokens_are_let_in() {
 
 #[tokio::test]
 async fn actions_see_who_calls_and_not_the_token() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("who", |_: Value, ctx: Context| async move {
         Ok(json!({ "auth": ctx.auth(), "shown": format!("{:?}", ctx.data()) }))
     });
@@ -143,7 +143,7 @@ async fn actions_see_who_calls_and_not_the_token() {
     assert!(!answer.text().contains(&token));
 }
 
-/// Forms of a token that must not open the door, each with its name.
+/// Forms of a token that must be rejected, each with its name.
 fn bad_tokens(issuer: &Issuer) -> Vec<(String, String)> {
     let good = issuer.sign(&header(), &claims());
     let parts: Vec<_> = good.split('.').collect();
@@ -366,6 +366,14 @@ fn keys_and_addresses_that_cannot_be_right_are_refused_at_once() {
         "https://user@login.example/jwks",
         "http://localhost.evil.example/jwks",
         "http://127.0.0.1.evil.example/jwks",
+        "https://10.0.0.1/jwks",
+        "https://192.168.1.1/jwks",
+        "https://169.254.169.254/jwks",
+        "https://0.0.0.0/jwks",
+        "https://0xa000001/jwks",
+        "https://[fd00::1]/jwks",
+        "https://[::ffff:10.0.0.1]/jwks",
+        "https://[64:ff9b::10.0.0.1]/jwks",
         "//login.example/jwks",
         "login.example",
         "",
@@ -377,8 +385,16 @@ fn keys_and_addresses_that_cannot_be_right_are_refused_at_once() {
         "http://127.0.0.1:1/",
         "http://[::1]:1/",
         "http://localhost/",
+        "https://127.0.0.1:1/",
+        "https://localhost/",
+        "https://8.8.8.8/jwks",
     ] {
         assert!(auth().jwks_url(url).is_ok(), "{url}");
     }
+    let private = || auth().allow_private_host("10.0.0.1");
+    assert!(private().jwks_url("https://10.0.0.1/jwks").is_ok());
+    assert!(private().jwks_url("https://10.0.0.2/jwks").is_err());
+    assert!(private().jwks_url("http://10.0.0.1/jwks").is_err());
+    assert!(auth().allow_http_host("10.0.0.1").jwks_url("http://10.0.0.1/jwks").is_ok());
     assert!(auth().allow_http_host("login.local").jwks_url("http://login.local/jwks").is_ok());
 }

@@ -18,7 +18,7 @@ async fn app(server_key: Option<&str>) -> SocketAddr {
 }
 
 async fn app_within(server_key: Option<&str>, limits: Limits) -> SocketAddr {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let open = ai.define_flow("open", |_: Value| async { Ok(1) });
     let report = ai.define_flow("report", |_: Value| async { Ok(2) });
     for name in ["guide", "other"] {
@@ -107,7 +107,7 @@ async fn the_api_of_agents_asks_for_the_key_of_the_agent() {
     let listed = ask(address, "GET", "/api/agents", "server-key").await.json();
     let agents: Vec<_> = listed["agents"].as_object().unwrap().keys().collect();
     assert_eq!(agents, ["other"], "that of another key is not shown");
-    // Being listed to somebody else is no attempt to get in: six are left.
+    // Listing agents with another key does not count as a wrong key: six attempts are left.
     for _ in 0..6 {
         assert_eq!(ask(address, "GET", "/api/agents", "server-key").await.status, 200);
         assert_eq!(ask(address, "POST", "/report", "wrong").await.status, 403);
@@ -182,7 +182,7 @@ async fn the_limit_is_for_the_application_to_choose() {
             request.headers.contains_key("x-key")
         }
     }
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     ai.define_flow("open", |_: Value| async { Ok(1) });
     let mut limits = Limits::default();
     limits.wrong_keys = 2;

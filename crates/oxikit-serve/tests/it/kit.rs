@@ -13,10 +13,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// Nothing in these tests takes this long; waiting for it is a failure.
+/// Timeout of every wait in these tests. Beyond it the test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What `failing` has in its internal errors and nobody outside may read.
+/// Text in the internal errors of `failing`. No response may contain it.
 pub(crate) const SECRETS: [&str; 6] = [
     "sk-planted-0123456789",
     "postgres://admin:hunter2@db-7.internal/main",
@@ -33,7 +33,7 @@ const FLOWS: [&str; 9] =
 /// A server that runs until this is dropped.
 pub(crate) struct App {
     pub(crate) address: SocketAddr,
-    /// What is served, as the server says itself: a new route is tested with all
+    /// The served paths, as the server lists them: a new route is tested with all
     /// others.
     pub(crate) paths: Vec<String>,
     /// Those of them that run an action. All of these count that they ran.
@@ -107,7 +107,7 @@ fn define(
     started: mpsc::UnboundedSender<()>,
     cancelled: mpsc::UnboundedSender<Instant>,
 ) -> Oxikit {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let ran = move || effects.fetch_add(1, Ordering::SeqCst);
     let run = ran.clone();
     // Named so that the paths of the API for agents are paths of this one.
@@ -216,7 +216,7 @@ fn define(
 }
 
 impl App {
-    /// How often an action ran.
+    /// Number of runs of an action.
     pub(crate) fn effects(&self) -> usize {
         self.effects.load(Ordering::SeqCst)
     }
@@ -252,7 +252,7 @@ impl App {
         client.answer().await
     }
 
-    /// Whether it still does its work.
+    /// Whether the server still answers a call.
     pub(crate) async fn is_alive(&self) -> bool {
         self.post("/echo", r#"{"data":"alive"}"#).await.text() == r#"{"result":"alive"}"#
     }
@@ -275,7 +275,7 @@ pub(crate) fn post(path: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8>
 /// One end of a connection, byte by byte.
 pub(crate) struct Client {
     stream: TcpStream,
-    /// What has arrived and was not looked at yet.
+    /// Bytes that have arrived and are not parsed yet.
     buffer: Vec<u8>,
 }
 
@@ -392,7 +392,7 @@ impl Client {
         }
         match answer.header("content-length").map(|length| length.parse().unwrap()) {
             Some(length) => answer.body = self.take(length).await?,
-            None if matches!(answer.status, 100 | 204) => {}
+            None if matches!(answer.status, 100 | 204 | 304) => {}
             None => answer.body = self.rest().await,
         }
         Some(answer)

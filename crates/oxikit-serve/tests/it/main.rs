@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod a2a;
 mod agents;
 mod agents_api;
 mod durable;

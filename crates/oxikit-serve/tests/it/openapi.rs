@@ -82,7 +82,7 @@ async fn get(server: Server, headers: &str) -> (Client, Answer) {
 }
 
 async fn document() -> Value {
-    get(server(&Oxikit::builder().build()), "").await.1.json()
+    get(server(&Oxikit::builder().build().unwrap()), "").await.1.json()
 }
 
 /// Every reference in a schema or object of the document; data is not looked at.
@@ -185,7 +185,7 @@ async fn references_still_mean_the_same() {
 
 #[tokio::test]
 async fn it_says_how_callers_show_who_they_are() {
-    let server = server(&Oxikit::builder().build()).auth(ApiKey::new("key"));
+    let server = server(&Oxikit::builder().build().unwrap()).auth(ApiKey::new("key"));
     let document = get(server, "authorization: Bearer key\r\n").await.1.json();
     assert_eq!(document["components"]["securitySchemes"]["caller"]["scheme"], "bearer");
     assert_eq!(document["security"], json!([{ "caller": [] }]));
@@ -193,7 +193,7 @@ async fn it_says_how_callers_show_who_they_are() {
 
 #[tokio::test]
 async fn streams_that_are_kept_have_their_headers() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let kept = ai.define_flow("kept", |text: String| async move { Ok(text) });
     let plain = ai.define_flow("plain", |text: Option<String>| async move { Ok(text) });
     let server = Server::new(&ai)
@@ -219,7 +219,7 @@ async fn streams_that_are_kept_have_their_headers() {
 
 #[tokio::test]
 async fn a_known_version_is_not_sent_again() {
-    let (mut client, answer) = get(server(&Oxikit::builder().build()), "").await;
+    let (mut client, answer) = get(server(&Oxikit::builder().build().unwrap()), "").await;
     let tag = answer.header("etag").unwrap();
     let again = format!(
         "GET /openapi.json HTTP/1.1\r\nhost: localhost\r\nif-none-match: W/\"x\", {tag}\r\n\r\n"
@@ -231,7 +231,7 @@ async fn a_known_version_is_not_sent_again() {
 
 #[tokio::test]
 async fn the_api_of_agents_is_described_too() {
-    let server = Server::new(&Oxikit::builder().build()).agents_api().port(0);
+    let server = Server::new(&Oxikit::builder().build().unwrap()).agents_api().port(0);
     let served: Vec<_> =
         server.paths().into_iter().filter(|path| path.starts_with("/api/agents")).collect();
     let document = get(server, "").await.1.json();

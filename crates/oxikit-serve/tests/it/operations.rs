@@ -72,7 +72,7 @@ async fn only_probes_are_open_when_callers_are_asked_who_they_are() {
 
 #[tokio::test]
 async fn they_can_be_left_off() {
-    let app = kit::app_with(|server| server.operations(false)).await;
+    let app = kit::app_with(|server| server.without_operations()).await;
     for path in PAGES {
         get(&app, path, "").await.assert_error(404, "NOT_FOUND");
     }
@@ -81,7 +81,7 @@ async fn they_can_be_left_off() {
 
 #[tokio::test]
 async fn an_action_of_the_same_path_wins() {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let flow = ai.define_flow("greet", |name: String| async move { Ok(format!("Hello, {name}!")) });
     let server = Server::new(&ai).expose(Expose::new(&flow).path("metrics")).port(0);
     let server = server.bind().await.unwrap();

@@ -277,7 +277,7 @@ async fn blocks_are_exact_and_the_last_is_always_there() {
     }
 }
 
-/// What `echo` streams.
+/// The chunks that `echo` streams.
 fn twice(data: &str) -> String {
     format!("data: {{\"message\":{data}}}\n\ndata: {{\"result\":{data}}}\n\n")
 }
@@ -347,7 +347,7 @@ async fn a_prefix_stands_before_every_path() {
 }
 
 #[tokio::test]
-async fn a_client_that_expects_to_be_told_is_told_to_go_on_or_not() {
+async fn a_client_that_expects_100_continue_gets_it_or_an_error() {
     let app = app().await;
     let mut client = app.connect().await;
     client.send("POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\nexpect: 100-continue\r\n\r\n").await;

@@ -1,8 +1,8 @@
 //! The developer tools call a runtime over HTTP.
 
+mod access;
 pub(crate) mod app;
 mod child;
-mod door;
 mod life;
 mod recordings;
 mod runs;

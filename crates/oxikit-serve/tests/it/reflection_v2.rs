@@ -50,7 +50,7 @@ async fn an_application_registers_under_its_name_and_takes_its_leave() {
 #[tokio::test]
 async fn dropping_the_tools_ends_them() {
     let (manager, url) = Manager::listen().await;
-    let (cancelled, mut told) = mpsc::unbounded_channel();
+    let (cancelled, mut cancellations) = mpsc::unbounded_channel();
     let ai = define(cancelled);
     let mut config = DevConfig::default();
     config.manager = Some(url);
@@ -61,7 +61,7 @@ async fn dropping_the_tools_ends_them() {
     socket.send(json!({"method": "runAction", "params": params, "id": "1"})).await;
     assert_eq!(socket.recv().await["method"], "runActionState");
     drop(tools);
-    told.recv().await.expect("the run is cancelled");
+    cancellations.recv().await.expect("the run is cancelled");
     while socket.next().await.is_some() {}
 }
 

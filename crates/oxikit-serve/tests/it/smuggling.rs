@@ -22,7 +22,7 @@ const FRAMINGS: [&str; 51] = [
     "transfer-encoding: chunked\r\ncontent-length: \r\n",
     "content-length: 10\r\ntransfer-encoding: identity\r\n",
     "content-length: 10\r\ntransfer-encoding: \r\n",
-    // A length that is said twice.
+    // Two lengths.
     "content-length: 10\r\ncontent-length: 11\r\n",
     "content-length: 10\r\ncontent-length: 10\r\n",
     "content-length: 0\r\ncontent-length: 10\r\n",
@@ -196,6 +196,21 @@ async fn neither_pieces_nor_a_good_request_before_hide_it() {
     assert!(app.is_alive().await);
 }
 
+/// Nothing follows the head, so that no reset can lose the answer.
+#[tokio::test]
+async fn a_refused_head_is_answered_wherever_it_is_cut() {
+    let app = app().await;
+    let head = "POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\
+                content-length: 3\r\n\r\n";
+    for cut in 1..head.len() {
+        let mut client = app.connect().await;
+        client.send(&head.as_bytes()[..cut]).await;
+        tokio::task::yield_now().await;
+        client.try_send(&head.as_bytes()[cut..]).await;
+        assert_eq!(client.answer().await.map(|answer| answer.status), Some(400), "cut at {cut}");
+    }
+}
+
 #[tokio::test]
 async fn a_target_of_another_host_than_the_field_is_refused() {
     let app = app().await;
@@ -247,7 +262,7 @@ async fn requests_in_common_forms_are_served_one_after_another() {
     for _ in 0..9 {
         assert_eq!(client.answer().await.unwrap().text(), r#"{"result":1}"#);
     }
-    // Who asks for a socket gets an answer, and goes on.
+    // A request to upgrade gets a normal response, and the connection stays open.
     let socket =
         format!("GET /echo HTTP/1.1\r\n{HOST}connection: upgrade\r\nupgrade: websocket\r\n\r\n");
     client.send(&socket).await;

@@ -35,8 +35,8 @@ pub(crate) async fn stores() -> Vec<(&'static str, Arc<dyn StreamStore>, Option<
     stores
 }
 
-/// A flow and an agent that send three pieces each; then they end, fail, or wait for
-/// ever, as they are told.
+/// A flow and an agent that send three pieces each; then they end, fail, or wait
+/// forever, as their input says.
 struct App {
     address: SocketAddr,
     runs: Arc<AtomicUsize>,
@@ -44,7 +44,7 @@ struct App {
 }
 
 async fn app(streams: Arc<dyn StreamStore>) -> App {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let runs = Arc::new(AtomicUsize::new(0));
     let ran = runs.clone();
     ai.define_flow("steps", move |how: String, _: Context, out: Emitter<u8>| {
@@ -83,7 +83,7 @@ async fn app(streams: Arc<dyn StreamStore>) -> App {
     App { address, runs, _stop: stop }
 }
 
-/// How a stream is read again.
+/// The ways in which a client reads a stream again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Route {
     Action,
@@ -167,7 +167,7 @@ fn line(route: Route, id: &str, position: &str) -> String {
     }
 }
 
-/// What is no position.
+/// Values that are not a position.
 const NONSENSE: [&str; 12] = [
     "-1",
     "text",

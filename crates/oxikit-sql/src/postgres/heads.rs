@@ -1,4 +1,7 @@
-//! What a write must know before it is made.
+//! Reads the rows that a write needs before it is prepared, in one statement.
+//!
+//! A turn costs two round trips, this one and the write itself, however long the session is. The
+//! rows have the versions that the write compares with.
 
 use oxikit_core::ports::{SnapshotWrite, StoreError};
 use sqlx::Row as _;
@@ -10,9 +13,9 @@ use super::read::{Found, columns};
 use super::text::{column, original};
 use crate::summary::{Facts, Summary};
 
-/// One row for each of these snapshots that is there: the latest of the session,
-/// the newest completed one, and the one to be written, which may turn out to be in
-/// another session. At least one row, without a snapshot.
+/// One row for each of these snapshots that is stored: the latest one of the session, its newest
+/// completed one, and the one to be written, which may turn out to be in another session. If none
+/// is stored, one row without a snapshot.
 const HEADS: &str = concat!(
     "SELECT fresh.block, lease.fence, own.number AS own_number, own.version, own.bytes,
         own.agent AS own_agent, own.metadata, own.created_at AS first_at, own.snapshots,
@@ -32,6 +35,7 @@ const HEADS: &str = concat!(
     LEFT JOIN sessions AS s ON s.number = n.session"
 );
 
+/// All snapshots of a session, in the order of first writing.
 const ALL: &str = concat!(
     "SELECT ",
     columns!(),
@@ -39,28 +43,33 @@ const ALL: &str = concat!(
     WHERE s.owner = $1 AND s.id = $2 ORDER BY n.number"
 );
 
-/// The state of things at one moment.
+/// These rows, as they were at one moment.
 #[derive(Debug)]
 pub(super) struct Heads {
     /// The first of the numbers that the write may use.
     pub(super) block: i64,
     /// The fence of the session's lease.
     pub(super) fence: Option<i64>,
+    /// `None` if the session has no snapshot yet.
     pub(super) session: Option<SessionRow>,
     /// The snapshots that were found.
     found: Vec<Found>,
 }
 
-/// What the session's row says.
+/// The columns of the session's row.
 #[derive(Debug)]
 pub(super) struct SessionRow {
     pub(super) number: i64,
+    /// Grows with every write of the session. A write is accepted only for the version that it
+    /// was prepared for.
     pub(super) version: i64,
+    /// Bytes of all its rows, for the limit of a session.
     pub(super) bytes: i64,
     pub(super) summary: Summary,
 }
 
 impl Heads {
+    /// Reads the rows of [`HEADS`]. All of them have the same columns of the session.
     fn new(rows: &[PgRow]) -> Result<Self, sqlx::Error> {
         let first = rows.first().ok_or(sqlx::Error::RowNotFound)?;
         let mut found = Vec::new();
@@ -77,7 +86,7 @@ impl Heads {
         })
     }
 
-    /// The snapshot of this name, if it is one of those that were looked for.
+    /// Removes and returns the snapshot with this id, if the query has found it.
     pub(super) fn take(&mut self, id: &str) -> Option<Found> {
         let place = self.found.iter().position(|found| found.row.snapshot == id)?;
         Some(self.found.swap_remove(place))
@@ -85,8 +94,10 @@ impl Heads {
 }
 
 impl SessionRow {
+    /// The session of a row of [`HEADS`]; `None` if there is none.
     fn new(row: &PgRow, found: &[Found]) -> Result<Option<Self>, sqlx::Error> {
         let Some(number) = row.try_get("own_number")? else { return Ok(None) };
+        // The query has returned these rows, too: no further query is needed.
         let facts = |number: Option<i64>| {
             found.iter().find(|found| Some(found.place.number) == number).map(Found::facts)
         };
@@ -105,6 +116,7 @@ impl SessionRow {
 }
 
 impl PostgresStore {
+    /// Reads the rows for this write.
     pub(super) async fn heads(
         &self,
         owner: &str,
@@ -115,7 +127,7 @@ impl PostgresStore {
         Heads::new(&self.0.database.all(query).await?).map_err(failure)
     }
 
-    /// All snapshots of a session without their content.
+    /// The facts of all snapshots of a session, for its tree and for a recount.
     pub(super) async fn facts(&self, owner: &str, session: &str) -> Result<Vec<Facts>, StoreError> {
         let rows = self.0.database.all(sqlx::query(ALL).bind(owner).bind(column(session))).await?;
         let facts = rows.iter().map(|row| Ok(Found::new(row)?.facts()));

@@ -1,4 +1,13 @@
-//! Who may write a session.
+//! Leases: the exclusive right to write a session.
+//!
+//! The rules are those of the SQLite store: a fence that grows with every lease and is checked
+//! by every write, a beat that renewals increment, and expiry measured by the waiting process
+//! as the time without a new beat. A holder whose process has ended is found by the lock that
+//! its always open connection holds.
+//!
+//! Here an answer can be lost on the network, so a process may hold a lease without knowing.
+//! Each attempt has a random number, which is stored with the lease. The next attempt of the
+//! process names the numbers of its unanswered ones, and a lease with one of them is its own.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,42 +18,44 @@ use sqlx::Row;
 use tokio::time::Instant;
 
 use super::PostgresStore;
-use super::bell::{Key, lock};
 use super::database::failure;
 use super::text::column;
+use super::watched::{Key, lock};
 use crate::known::owner_text;
 
-/// Of so many leases of others it is known since when they are as they are; those
-/// that were looked at longest ago are forgotten, and are waited for again.
+/// Maximum number of observed leases. Beyond it expired observations are dropped, or else all
+/// of them, and the time to live of each is measured from the beginning.
 const MAX_OBSERVED: usize = 10_000;
 
-/// Leases of other writers as this process has seen them. The clock on the wall has
-/// no say: whoever wants a lease measures by itself how long it has not changed.
+/// Leases of other writers as this process has observed them. Wall clocks are not compared:
+/// each process measures with its own clock how long a lease has not changed.
 #[derive(Debug, Default)]
 pub(super) struct Observed(Mutex<HashMap<(String, String), Sight>>);
 
+/// A lease as it was seen, and since when it has not changed.
 #[derive(Debug, Clone, Copy)]
 struct Sight {
+    /// Fence and beat.
     state: (i64, i64),
+    /// The time to live that its holder has chosen.
     ttl: Duration,
     since: Instant,
 }
 
 impl Observed {
-    /// Fence and beat of a lease that was last seen so and has run out if it still
-    /// is so.
+    /// Fence and beat of a lease that has expired if the database still has the same ones.
     pub(super) fn expired(&self, owner: &str, session: &str) -> Option<(i64, i64)> {
         let seen = lock(&self.0);
         let sight = seen.get(&(owner.to_owned(), session.to_owned()))?;
         (sight.since.elapsed() > sight.ttl).then_some(sight.state)
     }
 
-    /// Notes how a lease is; says whether it has run out.
+    /// Records the state of a lease. Returns whether the lease has expired.
     pub(super) fn note(&self, owner: &str, session: &str, state: (i64, i64), ttl_ms: i64) -> bool {
         let ttl = Duration::from_millis(ttl_ms.try_into().unwrap_or_default());
         let mut seen = lock(&self.0);
         if seen.len() >= MAX_OBSERVED {
-            // Nobody has asked for a lease that ran out long ago.
+            // An old observation means that no caller waits for the lease any more.
             seen.retain(|_, sight| sight.since.elapsed() < sight.ttl * 2);
             if seen.len() >= MAX_OBSERVED {
                 seen.clear();
@@ -58,28 +69,31 @@ impl Observed {
         sight.since.elapsed() > sight.ttl
     }
 
+    /// Drops the observation of a lease that this process has taken.
     fn forget(&self, owner: &str, session: &str) {
         lock(&self.0).remove(&(owner.to_owned(), session.to_owned()));
     }
 }
 
-/// Attempts of this process to take a lease that were never answered: the database
-/// may have given it all the same.
+/// Attempts of this process to take a lease that were never answered. The database may have
+/// granted it nevertheless.
 #[derive(Debug, Default)]
 pub(super) struct Unanswered(Mutex<HashMap<(String, String), Vec<i64>>>);
 
 impl Unanswered {
+    /// The numbers of the attempts for this owner and session.
     fn of(&self, key: &(String, String)) -> Vec<i64> {
         lock(&self.0).get(key).cloned().unwrap_or_default()
     }
 
+    /// Drops the attempts: the lease was taken by an answered one.
     fn forget(&self, key: &(String, String)) {
         lock(&self.0).remove(key);
     }
 }
 
-/// An attempt under way. Unless it is answered, it is noted as one that was not,
-/// also when the caller goes away.
+/// A running attempt. Unless it is answered, its drop records it as unanswered; this includes
+/// a cancelled caller.
 struct Attempt<'a> {
     unanswered: &'a Unanswered,
     key: (String, String),
@@ -94,7 +108,7 @@ impl Drop for Attempt<'_> {
         }
         let mut all = lock(&self.unanswered.0);
         if all.len() >= MAX_OBSERVED {
-            // Leases of these are waited for until they run out.
+            // The leases of forgotten attempts are free when they expire.
             all.clear();
         }
         all.entry(std::mem::take(&mut self.key)).or_default().push(self.number);
@@ -102,6 +116,8 @@ impl Drop for Attempt<'_> {
 }
 
 impl PostgresStore {
+    /// Takes the lease, or fails with `Conflict` if it is held. A held lease is observed from
+    /// then on, so that a later call finds out that it has expired.
     pub(super) async fn take_lease(
         &self,
         owner: &Owner,
@@ -110,6 +126,8 @@ impl PostgresStore {
     ) -> Result<Lease, StoreError> {
         let (owner, id) = (owner_text(owner), column(session));
         let ttl_ms = i64::try_from(term.ttl.as_millis()).unwrap_or(i64::MAX);
+        // Only a lease that this process has watched for its whole time to live counts as
+        // expired.
         let expired = self.0.observed.expired(&owner, &id);
         let (fence, beat) = expired.unzip();
         let unanswered = &self.0.unanswered;
@@ -117,6 +135,8 @@ impl PostgresStore {
         let before = unanswered.of(&key);
         let number = fastrand::i64(..);
         let mut attempt = Attempt { unanswered, key, number, is_answered: false };
+        // The database checks again what this process has observed: fence and beat must still be
+        // the same for an expired lease to be taken.
         let take = sqlx::query("SELECT * FROM take_lease($1, $2, $3, $4, $5, $6, $7, $8, $9)");
         let take = take.bind(&owner).bind(&id).bind(ttl_ms).bind(self.0.instance);
         let take = take.bind(term.by_force).bind(fence).bind(beat).bind(number).bind(&before);
@@ -126,9 +146,8 @@ impl PostgresStore {
         let fence: i64 = row.try_get("fence").map_err(failure)?;
         if row.try_get("is_taken").map_err(failure)? {
             if term.by_force || expired.is_some() {
-                // Its former holder may be at work.
-                let key = Key::Lease(owner.clone(), id.clone().into_owned());
-                self.0.bell.ring(key.topic());
+                // The previous holder may still be running: the notification stops it.
+                self.publish(&Key::Lease(owner.clone(), id.clone().into_owned()));
             }
             self.0.observed.forget(&owner, &id);
             unanswered.forget(&attempt.key);
@@ -137,10 +156,13 @@ impl PostgresStore {
         }
         let beat = row.try_get("beat").map_err(failure)?;
         let ttl_ms = row.try_get("ttl_ms").map_err(failure)?;
+        // The observation begins or goes on; the caller tries again later.
         self.0.observed.note(&owner, &id, (fence, beat), ttl_ms);
         Err(StoreError::Conflict(session.to_owned()))
     }
 
+    /// Increments the beat, which shows all waiting processes that the holder is alive. Fails
+    /// with `Fenced` if the lease was taken by another writer.
     pub(super) async fn renew_lease(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
         let renew = sqlx::query(
             "UPDATE leases SET beat = beat + 1
@@ -153,6 +175,7 @@ impl PostgresStore {
         }
     }
 
+    /// Frees the lease, unless it belongs to another writer by now.
     pub(super) async fn release_lease(
         &self,
         owner: &Owner,

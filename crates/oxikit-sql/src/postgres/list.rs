@@ -1,4 +1,8 @@
-//! Pages of sessions, and work that has lost its process.
+//! Lists sessions, and work whose process has ended.
+//!
+//! A page is one query on the rows of sessions and their latest snapshots. The continuation token
+//! is the write number of the last entry: sessions that are written meanwhile move to the
+//! beginning of the list, and are not repeated.
 
 use oxikit_core::ports::{SessionPage, SessionQuery, SessionSummary, StalledWork, StoreError};
 use sqlx::Row;
@@ -10,7 +14,7 @@ use super::text::{column, original};
 use crate::known::owner_of;
 use crate::summary::{Facts, Summary};
 
-/// A page, with this condition besides; each condition has an index.
+/// The query of a page with a further condition. There is an index for each condition.
 macro_rules! page {
     ($condition:literal) => {
         concat!(
@@ -29,11 +33,11 @@ macro_rules! page {
     };
 }
 
-/// So many are looked at with one query.
+/// Maximum number of rows per query. Further ones are read by the next query.
 const BATCH: i64 = 256;
 
-/// Work of an agent, and how its session's lease is. Of a lease whose holder is gone,
-/// nothing is answered.
+/// Work of an agent and the lease of its session. The columns of the lease are empty if it is
+/// free or its holder has ended.
 const WORK: &str = "
     SELECT n.number, s.owner, s.id AS session_id, n.id, n.work,
         l.fence, l.beat, l.ttl_ms
@@ -45,6 +49,7 @@ const WORK: &str = "
     ORDER BY n.number LIMIT $3";
 
 impl PostgresStore {
+    /// One page of an owner's sessions, the last written one first.
     pub(super) async fn page(
         &self,
         owner: &str,
@@ -84,6 +89,7 @@ impl PostgresStore {
         Ok(SessionPage { sessions, next: next.map(|written| written.to_string()) })
     }
 
+    /// The entry of one session, as [`page`](Self::page) lists it.
     pub(super) async fn summary_of(
         &self,
         owner: &str,
@@ -97,6 +103,8 @@ impl PostgresStore {
         summary.shown(session).map(Some)
     }
 
+    /// Pending work of the agent whose process has ended or does not renew its lease, at most
+    /// `limit`.
     pub(super) async fn lost_work(
         &self,
         agent: &str,
@@ -112,6 +120,8 @@ impl PostgresStore {
                     return Ok(lost);
                 }
                 last = row.try_get("number").map_err(failure)?;
+                // The database has left out leases of ended processes. A process that lives and
+                // does not renew is found by observation.
                 if self.is_lost(row).map_err(failure)? {
                     lost.push(work_of(row)?);
                 }
@@ -122,7 +132,7 @@ impl PostgresStore {
         }
     }
 
-    /// Whether nobody has the lease, or whoever has it does not renew it.
+    /// Whether the lease is free, or its holder does not renew it.
     fn is_lost(&self, row: &PgRow) -> Result<bool, sqlx::Error> {
         let Some(fence) = row.try_get::<Option<i64>, _>("fence")? else { return Ok(true) };
         let owner: String = row.try_get("owner")?;
@@ -132,6 +142,7 @@ impl PostgresStore {
     }
 }
 
+/// The work of a row of [`WORK`].
 fn work_of(row: &PgRow) -> Result<StalledWork, StoreError> {
     let text = |name: &str| row.try_get(name).map(original).map_err(failure);
     let owner: String = row.try_get("owner").map_err(failure)?;
@@ -143,6 +154,7 @@ fn work_of(row: &PgRow) -> Result<StalledWork, StoreError> {
     })
 }
 
+/// The session of a row of a page: its id and its summary.
 fn summary(row: &PgRow) -> Result<(String, Summary), sqlx::Error> {
     let text = |name: &str| row.try_get(name).map(original);
     let maybe = |name: &str| {

@@ -1,16 +1,20 @@
-//! What need not be kept any longer.
+//! Enforces the retention: removes sessions and snapshots beyond its limits.
+//!
+//! Any process may prune at any time. A session is removed only if it has the version that was
+//! read and its lease is free, which the database checks in the transaction of the removal: a
+//! session in use is never removed.
 
 use oxikit_core::ports::{Pruned, Retention, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Acquire, Row};
 
 use super::PostgresStore;
-use super::bell::Key;
 use super::database::{failure, within};
 use super::read::{Found, columns};
+use super::watched::Key;
 use crate::summary::{Facts, Summary, removable};
 
-/// So many sessions are looked for with one query.
+/// Maximum number of sessions per query. Further ones are found by the next query.
 const BATCH: i64 = 100;
 
 /// Sessions that are too old or too many, and the lease of each.
@@ -22,15 +26,18 @@ const DOOMED: &str = "
         AND (s.written_at < now() - make_interval(secs => $2) OR s.written <= $3)
     ORDER BY s.number LIMIT $4";
 
-/// The last one, in the order of writing, that is too many.
+/// The write number up to which sessions are too many: that of the first one behind the newest
+/// `$1`.
 const TOO_MANY: &str = "SELECT written FROM sessions ORDER BY written DESC LIMIT 1 OFFSET $1";
 
-/// The last one that has no room beside those written after it.
+/// The write number up to which sessions are too large: that of the newest one that, together
+/// with all written after it, has more than `$1` bytes.
 const TOO_MUCH: &str = "
     SELECT max(written) FROM (
         SELECT written, sum(bytes) OVER (ORDER BY written DESC) AS total FROM sessions
     ) AS sums WHERE total > $1";
 
+/// Sessions with too many snapshots.
 const LONG: &str = "
     SELECT number FROM sessions WHERE snapshots > $1 AND number > $2 ORDER BY number LIMIT $3";
 
@@ -40,6 +47,7 @@ const UNUSED: &str = "
         SELECT FROM sessions WHERE sessions.owner = leases.owner AND id = leases.session
     )";
 
+/// All snapshots of a session, by its number.
 const ROWS: &str = concat!(
     "SELECT ",
     columns!(),
@@ -52,22 +60,24 @@ impl PostgresStore {
     pub(super) async fn drop_session(&self, owner: &str, id: &str) -> Result<bool, StoreError> {
         let delete = sqlx::query("SELECT * FROM drop_session($1, $2, NULL)");
         let rows = self.0.database.all(delete.bind(owner).bind(id)).await?;
-        self.0.bell.ring(Key::Lease(owner.to_owned(), id.to_owned()).topic());
-        self.tell_of_removal(owner, rows)
+        self.publish(&Key::Lease(owner.to_owned(), id.to_owned()));
+        self.publish_removal(owner, rows)
     }
 
-    /// Wakes those who wait for a snapshot of a removed session; says whether it was there.
-    fn tell_of_removal(&self, owner: &str, rows: Vec<PgRow>) -> Result<bool, StoreError> {
+    /// Notifies the readers of snapshots of a removed session. Returns whether it existed.
+    fn publish_removal(&self, owner: &str, rows: Vec<PgRow>) -> Result<bool, StoreError> {
         let mut was_there = false;
         for row in rows {
             was_there = row.try_get("was_there").map_err(failure)?;
             if let Some(id) = row.try_get("snapshot").map_err(failure)? {
-                self.0.bell.ring(Key::Snapshot(owner.to_owned(), id).topic());
+                self.publish(&Key::Snapshot(owner.to_owned(), id));
             }
         }
         Ok(was_there)
     }
 
+    /// Removes everything beyond the limits, and leases that belong to no session. Returns how
+    /// much.
     pub(super) async fn drop_what_is_old(
         &self,
         retention: &Retention,
@@ -80,12 +90,13 @@ impl PostgresStore {
         Ok(pruned)
     }
 
-    /// Removes sessions that are too old or too many: a session a transaction, so that
-    /// others get their turn between.
+    /// Removes sessions beyond the limits, one per transaction, so that other writes can go
+    /// between.
     async fn drop_doomed(&self, retention: &Retention) -> Result<u64, StoreError> {
         let Retention { max_age, max_sessions, max_bytes, .. } = *retention;
         let limit =
             |limit: Option<u64>| limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        // Both limits give a write number. Sessions up to the larger of the two are removed.
         let mut last = i64::MIN;
         let limits =
             [(TOO_MANY, limit(max_sessions.map(|most| most as u64))), (TOO_MUCH, limit(max_bytes))];
@@ -113,7 +124,7 @@ impl PostgresStore {
         }
     }
 
-    /// Removes the session of a row unless it is in use; says whether it is gone.
+    /// Removes the session of a row unless it is in use. Returns whether it was removed.
     async fn drop_row(&self, row: &PgRow) -> Result<bool, StoreError> {
         let owner: String = row.try_get("owner").map_err(failure)?;
         let id: String = row.try_get("id").map_err(failure)?;
@@ -130,7 +141,7 @@ impl PostgresStore {
         };
         let prune = sqlx::query("SELECT * FROM prune_session($1, $2, $3, $4)");
         let prune = prune.bind(&owner).bind(&id).bind(seen).bind(expired);
-        self.tell_of_removal(&owner, self.0.database.all(prune).await?)
+        self.publish_removal(&owner, self.0.database.all(prune).await?)
     }
 
     /// Removes snapshots of sessions that have more than `keep`.
@@ -150,6 +161,8 @@ impl PostgresStore {
         }
     }
 
+    /// Removes old snapshots of one session, in a transaction that locks its row. The summary is
+    /// counted again from the rows that are left; the session keeps its place in lists.
     async fn shorten_session(&self, session: i64, keep: usize) -> Result<u64, StoreError> {
         let mut busy = self.0.database.acquire().await?;
         let deadline = busy.deadline;
@@ -160,6 +173,7 @@ impl PostgresStore {
         let rows = within(deadline, rows).await?;
         let rows = rows.iter().map(|row| Ok(Found::new(row)?.facts()));
         let mut rows = rows.collect::<Result<Vec<Facts>, _>>().map_err(failure)?;
+        // The row is locked, so no writer can add a child to a snapshot that is removed.
         let gone = removable(&rows, keep);
         if !gone.is_empty() {
             rows.retain(|row| !gone.contains(&row.number));

@@ -1,4 +1,8 @@
-//! Snapshots out of their tables.
+//! Reads snapshots.
+//!
+//! A snapshot is read in two queries: its row, and the texts that the row refers to. The second
+//! is left out if the cache has the same revision. Another writer may remove texts between the
+//! two; the snapshot then looks damaged, and is read again.
 
 use std::sync::Arc;
 
@@ -9,7 +13,8 @@ use sqlx::postgres::PgRow;
 use super::PostgresStore;
 use super::database::failure;
 use super::text::original;
-use crate::known::{Content, Custom, Document, Head, Known, Messages, Place, Row};
+use crate::documents::Custom;
+use crate::known::{Content, Document, Head, Known, Messages, Place, Row};
 use crate::summary::Facts;
 
 /// The columns of a snapshot `n` of a session `s`.
@@ -23,12 +28,14 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
+/// A snapshot by its id.
 const GET: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM snapshots n JOIN sessions s ON s.number = n.session WHERE n.owner = $1 AND n.id = $2"
 );
 
+/// The latest snapshot of a session.
 const LATEST: &str = concat!(
     "SELECT ",
     columns!(),
@@ -59,7 +66,8 @@ const TEXTS: &str = "
         JOIN documents USING (number) ORDER BY ordinal
     )";
 
-/// Between the look at a row and at its texts, another writer may have changed it.
+/// Maximum number of attempts to read a snapshot. Another writer may change the row between
+/// the query for it and the query for its texts.
 const ATTEMPTS: usize = 3;
 
 impl PostgresStore {
@@ -81,6 +89,7 @@ impl PostgresStore {
         self.find(LATEST, owner, session).await
     }
 
+    /// Reads the snapshot of the row that this query finds.
     async fn find(
         &self,
         query: &'static str,
@@ -137,42 +146,12 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Reads the columns that `columns!` names.
     pub(super) fn new(row: &PgRow) -> Result<Self, sqlx::Error> {
         let text = |name: &str| Ok::<_, sqlx::Error>(original(row.try_get(name)?));
         let maybe = |name: &str| {
             let text: Option<String> = row.try_get(name)?;
             Ok::<_, sqlx::Error>(text.map(original))
-        };
-        let messages = match row.try_get::<Option<i64>, _>("length")? {
-            Some(length) => Some(Messages {
-                segment: row.try_get::<Option<i64>, _>("segment")?.unwrap_or_default(),
-                length,
-                bytes: row.try_get("message_bytes")?,
-            }),
-            None => None,
-        };
-        let custom = match row.try_get::<Option<i64>, _>("custom")? {
-            Some(document) => Some(Custom {
-                document,
-                depth: row.try_get("custom_depth")?,
-                bytes: row.try_get("custom_bytes")?,
-            }),
-            None => None,
-        };
-        let artifacts = match row.try_get::<Option<Vec<i64>>, _>("artifacts")? {
-            Some(numbers) => {
-                let bytes: Vec<i64> = row.try_get("artifact_bytes")?;
-                let document = |(number, bytes)| Document { number, bytes };
-                Some(numbers.into_iter().zip(bytes).map(document).collect())
-            }
-            None => None,
-        };
-        let content = Content {
-            has_state: row.try_get("has_state")?,
-            messages,
-            custom,
-            artifacts,
-            head_bytes: row.try_get("head_bytes")?,
         };
         let head = Head {
             parent: maybe("parent")?,
@@ -190,13 +169,13 @@ impl Found {
             agent: text("agent")?,
             revision: row.try_get("revision")?,
             head,
-            content,
+            content: content(row)?,
             ..Row::default()
         };
         Ok(Self { place, row })
     }
 
-    /// What a session's row says about it.
+    /// The facts of the snapshot, as the session's summary has them.
     pub(super) fn facts(&self) -> Facts {
         let Row { snapshot, head, content, .. } = &self.row;
         Facts {
@@ -212,6 +191,42 @@ impl Found {
             has_artifacts: content.artifacts.as_ref().is_some_and(|all| !all.is_empty()),
         }
     }
+}
+
+/// The numbers and sizes of the rows that have the content; the content itself is in other
+/// tables.
+fn content(row: &PgRow) -> Result<Content, sqlx::Error> {
+    let messages = match row.try_get::<Option<i64>, _>("length")? {
+        Some(length) => Some(Messages {
+            segment: row.try_get::<Option<i64>, _>("segment")?.unwrap_or_default(),
+            length,
+            bytes: row.try_get("message_bytes")?,
+        }),
+        None => None,
+    };
+    let custom = match row.try_get::<Option<i64>, _>("custom")? {
+        Some(document) => Some(Custom {
+            document,
+            depth: row.try_get("custom_depth")?,
+            bytes: row.try_get("custom_bytes")?,
+        }),
+        None => None,
+    };
+    let artifacts = match row.try_get::<Option<Vec<i64>>, _>("artifacts")? {
+        Some(numbers) => {
+            let bytes: Vec<i64> = row.try_get("artifact_bytes")?;
+            let document = |(number, bytes)| Document { number, bytes };
+            Some(numbers.into_iter().zip(bytes).map(document).collect())
+        }
+        None => None,
+    };
+    Ok(Content {
+        has_state: row.try_get("has_state")?,
+        messages,
+        custom,
+        artifacts,
+        head_bytes: row.try_get("head_bytes")?,
+    })
 }
 
 /// The numbers of documents.

@@ -1,4 +1,5 @@
-//! Agent sessions in PostgreSQL.
+//! [`SessionStore`] for PostgreSQL: converts ids and owners to columns, and calls the queries of
+//! the other modules.
 
 use async_trait::async_trait;
 use oxikit_core::ports::{
@@ -8,9 +9,9 @@ use oxikit_core::ports::{
 use sqlx::Row;
 
 use super::PostgresStore;
-use super::bell::Key;
 use super::database::failure;
 use super::text::column;
+use super::watched::Key;
 use crate::known::owner_text;
 use crate::summary::Facts;
 
@@ -19,14 +20,14 @@ pub(super) const VERSIONS: &str = "
     SELECT wanted.owner, wanted.id, coalesce(revision, 0)
     FROM unnest($1::text[], $2::text[]) AS wanted (owner, id) LEFT JOIN snapshots USING (owner, id)";
 
-/// The fence of each of these leases; 0 if nobody has it.
+/// The fence of each of these leases; 0 if it is free.
 pub(super) const FENCES: &str = "
     SELECT wanted.owner, wanted.session, coalesce(fence, 0)
     FROM unnest($1::text[], $2::text[]) AS wanted (owner, session)
     LEFT JOIN leases ON leases.owner = wanted.owner AND leases.session = wanted.session
         AND is_held";
 
-/// What is longer does not fit into an index.
+/// Maximum length of an id in bytes. Longer ids do not fit into an index, and are refused.
 const MAX_ID_BYTES: usize = 1024;
 
 #[async_trait]
@@ -71,13 +72,14 @@ impl SessionStore for PostgresStore {
         revision: u64,
     ) -> Result<(), StoreError> {
         let (owner, id) = (owner_text(owner), column(snapshot).into_owned());
-        let mut ear = self.0.bell.listen(Key::Snapshot(owner.clone(), id.clone()));
+        // Before the row is read: a change between the two is not missed.
+        let mut watching = self.0.watched.watch(Key::Snapshot(owner.clone(), id.clone()));
         let look = sqlx::query("SELECT revision FROM snapshots WHERE owner = $1 AND id = $2");
         let row = self.0.database.optional(look.bind(owner).bind(id)).await?;
         let current = row.map_or(Ok(0), |row| row.try_get::<i64, _>(0)).map_err(failure)?;
         if current.cast_unsigned() == revision {
-            self.0.bell.saw(ear.topic, current);
-            ear.heard().await;
+            watching.saw(current);
+            watching.changed().await;
         }
         Ok(())
     }
@@ -94,13 +96,12 @@ impl SessionStore for PostgresStore {
     async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
         let (owner, session) = (owner_text(owner), column(&lease.session).into_owned());
         let fence = lease.fence.cast_signed();
-        let mut ear = self.0.bell.listen(Key::Lease(owner.clone(), session.clone()));
+        let mut watching = self.0.watched.watch(Key::Lease(owner.clone(), session.clone()));
         loop {
-            // Nothing is asked as long as nothing is heard: a thousand turns would be a
-            // thousand queries. The look that is taken at all leases finds what was changed
-            // before.
-            self.0.bell.saw(ear.topic, fence);
-            ear.heard().await;
+            // No query before the first notification: a thousand turns would send a
+            // thousand. The look at all watched rows finds what was changed before.
+            watching.saw(fence);
+            watching.changed().await;
             let look = sqlx::query(FENCES).bind([&owner]).bind([&session]);
             let row = self.0.database.optional(look).await?;
             let current = row.map_or(Ok(0), |row| row.try_get::<i64, _>(2)).map_err(failure)?;
@@ -144,6 +145,7 @@ impl SessionStore for PostgresStore {
     }
 }
 
+/// Refuses ids that cannot be stored.
 fn check_id(id: &str) -> Result<(), StoreError> {
     if id.trim().is_empty() {
         return Err(StoreError::Invalid("a blank id"));

@@ -1,28 +1,33 @@
-//! Durable streams in PostgreSQL.
+//! [`StreamStore`] for PostgreSQL: durable streams.
+//!
+//! A stream is a row with its position and a row per event. A write names the position that it
+//! follows. If it has no effect, the store finds out why: the stream has ended, is full, another
+//! writer has appended, or the same write was stored before and its answer was lost.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use oxikit_core::Payload;
 use oxikit_core::ports::{
-    StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore,
+    StoreError, StreamEnd, StreamEvent, StreamPage, StreamScope, StreamStore,
 };
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
-use super::bell::Key;
 use super::database::{Database, failure};
 use super::text::column;
+use super::watched::Key;
 use crate::entries::Entry;
 use crate::known::scope_text;
 
-/// How each stream of these ids is now; -1 if it is gone.
+/// The version of each of these streams: twice its position, plus one if it has ended; -1 if it
+/// does not exist.
 pub(super) const VERSIONS: &str = "
     SELECT wanted.id, coalesce(position * 2 + (ended_at IS NOT NULL)::int, -1)
     FROM unnest($1::text[]) AS wanted (id) LEFT JOIN streams USING (id)";
 
-/// One statement is one transaction: the stream moves on and gets its events, or
+/// Moves the position and inserts the events. One statement is one transaction: both happen, or
 /// neither.
 const WRITE: &str = "
     WITH stream AS (
@@ -57,13 +62,11 @@ impl StreamStore for PostgresStore {
         position: u64,
         chunks: Vec<Payload>,
     ) -> Result<u64, StoreError> {
-        let entries = chunks.into_iter().map(|chunk| Entry::of(id, StreamEntry::Chunk(chunk)));
-        self.write(id, position, entries.collect::<Result<_, _>>()?).await
+        self.write(id, position, Entry::chunks(id, chunks)?).await
     }
 
     async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError> {
-        let end = Entry::of(id, StreamEntry::End(end))?;
-        self.write(id, position, vec![end]).await
+        self.write(id, position, Entry::end(id, end)?).await
     }
 
     async fn read(
@@ -96,7 +99,8 @@ impl StreamStore for PostgresStore {
     }
 
     async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
-        let mut ear = self.0.bell.listen(Key::Stream(column(id).into_owned()));
+        // Before the row is read: events that are appended between the two are not missed.
+        let mut watching = self.0.watched.watch(Key::Stream(column(id).into_owned()));
         let look = sqlx::query(
             "SELECT position, ended_at IS NOT NULL FROM streams WHERE id = $1 AND owner = $2",
         );
@@ -106,14 +110,16 @@ impl StreamStore for PostgresStore {
         let current: i64 = row.try_get(0).map_err(failure)?;
         let has_ended: bool = row.try_get(1).map_err(failure)?;
         if current <= number(position) && !has_ended {
-            self.0.bell.saw(ear.topic, current * 2);
-            ear.heard().await;
+            // The version of a stream that has not ended, as `VERSIONS` computes it.
+            watching.saw(current * 2);
+            watching.changed().await;
         }
         Ok(())
     }
 }
 
 impl PostgresStore {
+    /// Appends events after `position`. Returns the new position.
     async fn write(&self, id: &str, position: u64, entries: Vec<Entry>) -> Result<u64, StoreError> {
         let is_end = entries.last().is_some_and(Entry::is_end);
         let max = self.0.options.max_stream_bytes as i64;
@@ -122,14 +128,15 @@ impl PostgresStore {
         let bodies: Vec<&str> = entries.iter().map(|entry| entry.body.as_str()).collect();
         let write = sqlx::query(WRITE).bind(column(id)).bind(number(position)).bind(&kinds);
         let write = write.bind(&bodies).bind(bytes).bind(is_end).bind(max);
+        // No inserted row: the condition of the update was false, or there was nothing to append.
         if self.0.database.execute(write).await? > 0 {
-            self.0.bell.ring(Key::Stream(column(id).into_owned()).topic());
+            self.publish(&Key::Stream(column(id).into_owned()));
             return Ok(position + entries.len() as u64);
         }
         self.explain(id, position, &entries, !is_end && bytes > 0).await
     }
 
-    /// Why nothing was written: the same write once more is answered as the first.
+    /// The reason why nothing was written. A repeated write gets the answer of the first one.
     async fn explain(
         &self,
         id: &str,
@@ -153,6 +160,8 @@ impl PostgresStore {
         let kinds: Vec<i16> = row.try_get(2).map_err(failure)?;
         let bodies: Vec<String> = row.try_get(3).map_err(failure)?;
         let stored = kinds.into_iter().zip(bodies).map(|(kind, body)| Entry { kind, body });
+        // The same events follow the position: this write was stored before, and its answer was
+        // lost.
         if current >= position && stored.eq(entries.iter().cloned()) {
             return Ok(current);
         }
@@ -166,6 +175,7 @@ impl PostgresStore {
     }
 }
 
+/// The event of a row; `None` if the row has only the columns of its stream.
 fn event(id: &str, row: &PgRow) -> Result<Option<StreamEvent>, StoreError> {
     let Some(sequence) = row.try_get::<Option<i64>, _>(0).map_err(failure)? else {
         return Ok(None);
@@ -176,7 +186,7 @@ fn event(id: &str, row: &PgRow) -> Result<Option<StreamEvent>, StoreError> {
     Ok(Some(StreamEvent { sequence: sequence.cast_unsigned(), entry }))
 }
 
-/// A number for a column; no stream has so many events that it matters.
+/// A number for a column. A larger one is reduced to the maximum, which no stream reaches.
 fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -189,6 +199,6 @@ pub(super) async fn sweep(database: &Database, keep: Duration) -> Result<(), Sto
             LIMIT 100 FOR UPDATE SKIP LOCKED
          )",
     );
-    // The rest comes with the next round.
+    // The next round removes the rest.
     database.execute(delete.bind(keep.as_secs_f64())).await.map(drop)
 }

@@ -1,8 +1,11 @@
-//! Texts of clients in columns.
+//! Escapes texts of clients for columns: PostgreSQL does not store NUL.
+//!
+//! Ids and names are chosen by clients, and a NUL in one must neither fail the write nor make two
+//! different ids equal.
 
 use std::borrow::Cow;
 
-/// A character that nobody writes: it stands for none.
+/// The escape character: a code point that Unicode reserves as a noncharacter.
 const ESCAPE: char = '\u{10FFFF}';
 
 /// The text for a column: PostgreSQL keeps all characters but NUL. Different texts

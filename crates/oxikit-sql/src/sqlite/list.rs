@@ -1,17 +1,21 @@
-//! Lists of sessions, and work that has lost its process.
+//! Lists sessions, and work whose process has ended.
+//!
+//! The continuation token is the write number of the last entry: sessions that are written
+//! meanwhile move to the beginning of the list, and are not repeated.
 
 use oxikit_core::ports::{SessionPage, SessionQuery, StalledWork, StoreError};
 use rusqlite::Connection;
 
-use super::failure::Outcome;
 use super::leases::{Held, Leases};
 use super::session_row::{SessionRow, columns};
 use crate::known::owner_of;
+use oxikit_sqlite::failure::Outcome;
 
-/// A page has so many sessions at most, whatever was asked for.
+/// Maximum number of sessions per page. A larger limit is reduced to it.
 const MAX_PAGE: usize = 1000;
 
-/// The place that a page goes on from: sessions written before.
+/// The write number before which a page continues. Fails with `Invalid` if the token is not one
+/// of these lists.
 pub(super) fn position(query: &SessionQuery) -> Result<i64, StoreError> {
     let Some(token) = &query.after else { return Ok(i64::MAX) };
     let number = token.strip_prefix('w').and_then(|number| i64::from_str_radix(number, 16).ok());
@@ -37,6 +41,7 @@ pub(super) fn read(
     Ok(found)
 }
 
+/// The active sessions of a page, or the others.
 fn read_kind(
     connection: &Connection,
     owner: &str,
@@ -82,11 +87,13 @@ pub(super) fn page(
     Ok(SessionPage { sessions: sessions.collect::<Result<_, _>>()?, next })
 }
 
+/// The number of sessions of a page.
 fn limit(query: &SessionQuery) -> usize {
     query.limit.min(MAX_PAGE)
 }
 
-/// Work of the agent in sessions that nobody has a lease of.
+/// Pending work of the agent in sessions without a valid lease, at most `limit`, each with the
+/// text of its owner.
 pub(super) fn stalled(
     connection: &Connection,
     leases: &Leases,
@@ -105,6 +112,7 @@ pub(super) fn stalled(
     while let Some(row) = rows.next()?.filter(|_| found.len() < limit) {
         let (owner, session): (String, String) = (row.get(0)?, row.get(1)?);
         let fence: Option<i64> = row.get(4)?;
+        // No row in `leases` means that the lease was released, or never taken.
         if fence.is_some() && !leases.is_over(&owner, &session, &Held::read(row, 4)?) {
             continue;
         }

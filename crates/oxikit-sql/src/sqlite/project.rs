@@ -1,8 +1,10 @@
-//! People's work in a project: data sets, evaluations. One SQLite file of its own, that
-//! nothing is ever removed from unasked.
+//! The data sets, evaluations and revisions of a project, in an SQLite file of their own. Unlike
+//! traces, they are people's work: nothing is ever removed unless a user asks for it.
 
 mod documents;
 mod moving;
+mod options;
+mod revisions;
 mod salvage;
 
 use std::fmt;
@@ -10,43 +12,50 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxikit_core::ports::StoreError;
+use async_trait::async_trait;
+use oxikit_core::ports::{DocumentList, ProjectError, ProjectStore, StoredDocument};
 use rusqlite::Connection;
 
-use super::SqliteOptions;
-use super::bells::Bells;
-use super::connection::{self, OpenError, Schema};
-use super::damage::{Health, REPAIR, Reason};
-use super::failure::{Failure, Outcome};
-use super::file_check::{DELETED, OpenFile};
-use super::readers::Readers;
-use super::writer::{Promise, Txn, Writer, WriterOptions};
-pub use documents::{DocumentList, StoredDocument};
+use super::notifier::SqliteNotifier;
+use oxikit_sqlite::FileOptions;
+use oxikit_sqlite::Readers;
+use oxikit_sqlite::connection::{self, OpenError, Schema};
+use oxikit_sqlite::damage::{Health, REPAIR, Reason};
+use oxikit_sqlite::failure::{Failure, Outcome};
+use oxikit_sqlite::file_check::{DELETED, OpenFile};
+use oxikit_sqlite::writer::{Durability, Txn, Writer, WriterOptions};
+
+pub use options::SqliteProjectOptions;
 
 const SCHEMA: Schema = Schema {
     // `oxpr` in ASCII.
     application: 0x6f78_7072,
     tables: &["documents", "moved"],
-    steps: &[include_str!("project/schema.sql")],
+    unreleased: 0,
+    steps: &[include_str!("project/schema.sql"), include_str!("project/revisions.sql")],
 };
 
-/// So long a call waits for the file, which another process may have locked.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// So many reads go on at the same time.
+/// Timeout of a call, which may wait for a file that another process has locked. The call
+/// then fails as unavailable.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of reads at the same time. Further ones wait.
 const READERS: usize = 2;
 
-/// What people have made in a project, in one SQLite file.
+/// A [`ProjectStore`] and a [`RevisionStore`](oxikit_core::ports::RevisionStore) in one SQLite
+/// file.
 ///
-/// What is answered is on the disk. Any number of processes of one machine may open the
-/// file. Cloning is cheap; the file is closed with the last clone.
+/// An acknowledged write is on the disk (`synchronous=FULL`), and nothing is ever pruned. Any
+/// number of processes of one machine may open the file; each learns of changes by the others
+/// within half a second. Cloning is cheap; the file is closed with the last clone.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
-/// use oxikit_sql::ProjectStore;
+/// use oxikit_core::ports::ProjectStore;
+/// use oxikit_sql::SqliteProject;
 ///
 /// # let folder = std::env::temp_dir().join(format!("oxikit-project-{}", std::process::id()));
 /// # let path = folder.join("project.db");
-/// let store = ProjectStore::open(&path)?;
+/// let store = SqliteProject::open(&path)?;
 /// store.put_document("dataset", "greetings", r#"["Ada"]"#.to_owned(), None).await?;
 /// let document = store.document("dataset", "greetings").await?;
 /// assert_eq!(document.unwrap().json, r#"["Ada"]"#);
@@ -57,79 +66,129 @@ const READERS: usize = 2;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct ProjectStore(Arc<Inner>);
+pub struct SqliteProject(Arc<Inner>);
 
+/// The state that all clones of a store share.
 struct Inner {
-    writer: Writer,
+    /// Before the writer: the readers are closed first. SQLite removes the write-ahead log with
+    /// the last connection, and not if two connections are closed at the same time.
     readers: Arc<Readers>,
+    writer: Writer,
     health: Arc<Health>,
+    notifier: Arc<SqliteNotifier>,
 }
 
-/// Why a [`ProjectStore`] did not do what it was asked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProjectError {
-    /// Pages of the database cannot be read, or not written because of those that cannot
-    /// be read. The text says what is affected and what to do. It was logged.
-    #[error("{0}")]
-    Damaged(String),
-    /// The file was deleted or replaced while it was open. Nothing was stored.
-    #[error("{DELETED}")]
-    Gone,
-    /// The database.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl ProjectStore {
-    /// Opens the file; makes it, and its folder, if there is none. Only the user of
-    /// the process can read what is made.
+impl SqliteProject {
+    /// Opens the file. Creates it, and its folder, if it does not exist, readable for its
+    /// user only.
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened, is no database of a project, or has the tables of a
+    /// If the file cannot be opened, is not a database of a project, or has the tables of a
     /// newer version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        let path = path.as_ref();
-        Self::start(path, connection::writer(path, &options(), &SCHEMA)?)
+        Self::open_with(path, SqliteProjectOptions::default())
     }
 
-    /// The same; and what earlier versions have kept in the database of the traces, if
-    /// there is one, is moved over. Documents are removed there when they are on the disk
-    /// here, so that a process that is killed meanwhile loses none.
+    /// Opens the file, and moves the documents that earlier versions kept in the database of the
+    /// traces, if there is one. A document is removed there only after it is on the disk here, so
+    /// that a process that is killed meanwhile loses none.
+    ///
+    /// ```
+    /// # let folder = std::env::temp_dir().join(format!("oxikit-beside-{}", std::process::id()));
+    /// use oxikit_sql::SqliteProject;
+    ///
+    /// let store = SqliteProject::open_beside(folder.join("project.db"), &folder.join("traces.db"))?;
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open). Documents that cannot be read or moved stay where they are,
-    /// and are named in the log.
+    /// As [`open`](Self::open). Documents that cannot be read or moved stay where they are, and
+    /// are named in the log.
     pub fn open_beside(path: impl AsRef<Path>, traces: &Path) -> Result<Self, OpenError> {
-        let path = path.as_ref();
-        let mut connection = connection::writer(path, &options(), &SCHEMA)?;
-        moving::take_over(&mut connection, traces)?;
-        Self::start(path, connection)
+        Self::open_with(path, SqliteProjectOptions::default().with_traces(traces))
     }
 
-    fn start(path: &Path, connection: Connection) -> Result<Self, OpenError> {
-        let of_writer = WriterOptions {
-            patience: PATIENCE,
-            acknowledge_before_commit: false,
-            expects_failures: true,
-        };
-        let (file, bells) = (OpenFile::at(path), Arc::new(Bells::default()));
-        let writer = Writer::start(connection, file, bells, of_writer)?;
-        let readers = Readers::new(path.to_owned(), &options());
-        let health = Arc::new(Health::of(path.to_owned()));
-        Ok(Self(Arc::new(Inner { writer, readers, health })))
-    }
-
-    /// Writes a document and answers its version: 1, or one more than before. With
-    /// `expected` only if that is the version that is there, 0 for none.
+    /// Opens the file with these options.
+    ///
+    /// ```
+    /// # let folder = std::env::temp_dir().join(format!("oxikit-project-with-{}", std::process::id()));
+    /// use std::sync::Arc;
+    ///
+    /// use oxikit_core::ports::LocalNotifier;
+    /// use oxikit_sql::{SqliteProject, SqliteProjectOptions};
+    ///
+    /// let notifier = Arc::new(LocalNotifier::default());
+    /// let options = SqliteProjectOptions::default().with_notifier(notifier);
+    /// let store = SqliteProject::open_with(folder.join("project.db"), options)?;
+    /// # drop(store);
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Conflict`](StoreError::Conflict) if another version is there; and if the store does
-    /// not work.
-    pub async fn put_document(
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        options: SqliteProjectOptions,
+    ) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let mut connection = connection::writer(path, &file_options(), &SCHEMA)?;
+        if let Some(traces) = &options.traces {
+            moving::take_over(&mut connection, traces)?;
+        }
+        // A connection of its own: `data_version` shows commits of all other connections.
+        let watched = connection::reader(path, &file_options())?;
+        let notifier = SqliteNotifier::start(options.notifier, watched)?;
+        let of_writer = WriterOptions { timeout: TIMEOUT, expects_failures: true };
+        let writer = Writer::start(connection, OpenFile::at(path), notifier.clone(), of_writer)?;
+        let readers = Readers::new(path.to_owned(), &file_options());
+        let health = Arc::new(Health::of(path.to_owned()));
+        Ok(Self(Arc::new(Inner { writer, readers, health, notifier })))
+    }
+
+    /// Reads. `what` names the affected thing in errors.
+    async fn look<T, F>(&self, what: &str, read: F) -> Result<T, ProjectError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    {
+        self.0.readers.run(read).await.map_err(|failure| self.error(what, failure))
+    }
+
+    /// Writes in a transaction that is on the disk when it is answered.
+    async fn change<T, F>(&self, what: &str, work: F) -> Result<T, ProjectError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Txn<'_>) -> Outcome<T> + Send + 'static,
+    {
+        let done = self.0.writer.run(Durability::Synced, work).await;
+        done.map_err(|failure| self.error(what, failure))
+    }
+
+    /// The failure as an error of the store. Damage is logged the first time.
+    fn error(&self, what: &str, failure: Failure) -> ProjectError {
+        match failure {
+            Failure::FileDeleted => ProjectError::Gone(DELETED),
+            failure if failure.is_damage() => {
+                self.0.health.record_damage(what, &Reason(&failure));
+                let text = format!(
+                    "the database of the project is damaged, which affects `{what}`; {REPAIR}"
+                );
+                ProjectError::Damaged(text)
+            }
+            failure => ProjectError::Store(failure.about(what)),
+        }
+    }
+}
+
+#[async_trait]
+impl ProjectStore for SqliteProject {
+    async fn put_document(
         &self,
         kind: &str,
         id: &str,
@@ -141,19 +200,11 @@ impl ProjectStore {
         self.change(id, put).await
     }
 
-    /// A document.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn document(
-        &self,
-        kind: &str,
-        id: &str,
-    ) -> Result<Option<StoredDocument>, ProjectError> {
+    async fn document(&self, kind: &str, id: &str) -> Result<Option<StoredDocument>, ProjectError> {
         let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
         let health = self.0.health.clone();
         let get = move |connection: &Connection| {
+            // The second query is used only if the first one has met a damaged page.
             health.or_else(&of_id, documents::get(connection, &of_kind, &of_id), || {
                 documents::get_damaged(connection, &of_kind, &of_id)
             })
@@ -161,12 +212,7 @@ impl ProjectStore {
         self.look(id, get).await
     }
 
-    /// All documents of a kind, in the order they were made.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn documents(&self, kind: &str) -> Result<DocumentList, ProjectError> {
+    async fn documents(&self, kind: &str) -> Result<DocumentList, ProjectError> {
         let (of_kind, health) = (kind.to_owned(), self.0.health.clone());
         let list = move |connection: &Connection| {
             health.or_else(&of_kind, documents::list(connection, &of_kind), || {
@@ -176,55 +222,44 @@ impl ProjectStore {
         self.look(kind, list).await
     }
 
-    /// Removes a document; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn delete_document(&self, kind: &str, id: &str) -> Result<bool, ProjectError> {
+    async fn delete_document(&self, kind: &str, id: &str) -> Result<bool, ProjectError> {
         let (of_kind, of_id) = (kind.to_owned(), id.to_owned());
         self.change(id, move |txn| documents::delete(txn, &of_kind, &of_id)).await
     }
+}
 
-    async fn look<T, F>(&self, what: &str, read: F) -> Result<T, ProjectError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Connection) -> Outcome<T> + Send + 'static,
-    {
-        self.0.readers.run(read).await.map_err(|failure| self.error(what, failure))
-    }
-
-    async fn change<T, F>(&self, what: &str, work: F) -> Result<T, ProjectError>
-    where
-        T: Send + 'static,
-        F: FnMut(&Txn<'_>) -> Outcome<T> + Send + 'static,
-    {
-        let done = self.0.writer.run(Promise::Durable, work).await;
-        done.map_err(|failure| self.error(what, failure))
-    }
-
-    /// The failure as callers are told of it. Damage is logged when it is first met.
-    fn error(&self, what: &str, failure: Failure) -> ProjectError {
-        match failure {
-            Failure::Gone => ProjectError::Gone,
-            failure if failure.is_damage() => {
-                self.0.health.note(what, &Reason(&failure));
-                let text = format!(
-                    "the database of the project is damaged, which affects `{what}`; {REPAIR}"
-                );
-                ProjectError::Damaged(text)
-            }
-            failure => failure.about(what).into(),
-        }
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.notifier.close();
     }
 }
 
-fn options() -> SqliteOptions {
-    SqliteOptions { patience: PATIENCE, readers: READERS, ..SqliteOptions::default() }
+/// The options of all connections to the file.
+fn file_options() -> FileOptions {
+    FileOptions { timeout: TIMEOUT, readers: READERS, max_pages: None }
 }
 
-impl fmt::Debug for ProjectStore {
+impl fmt::Debug for SqliteProject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProjectStore").finish_non_exhaustive()
+        f.debug_struct("SqliteProject").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of `PRAGMA synchronous` that waits for the disk at every commit.
+    const FULL: i64 = 2;
+
+    #[tokio::test]
+    async fn every_change_waits_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteProject::open(folder.path().join("project.db")).unwrap();
+        let read = |txn: &Txn<'_>| {
+            Ok(txn.connection().pragma_query_value(None, "synchronous", |row| row.get(0))?)
+        };
+        let synchronous: i64 = store.change("the setting", read).await.unwrap();
+        assert_eq!(synchronous, FULL);
     }
 }

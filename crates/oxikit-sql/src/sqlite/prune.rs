@@ -1,24 +1,24 @@
-//! Removing what need not be kept any longer: a session a transaction, so that
-//! others get their turn between.
+//! Enforces the retention: removes one session per transaction, so that other writes can go
+//! between.
 
 use std::sync::Arc;
 
 use oxikit_core::ports::{Pruned, Retention};
 use rusqlite::{Connection, OptionalExtension, Params};
 
-use super::failure::Outcome;
 use super::leases::Leases;
-use super::readers::Readers;
-use super::session_row::{SessionRow, now_ms};
-use super::writer::{Promise, Txn, Writer};
+use super::session_row::SessionRow;
 use super::{rows, sweep};
 use crate::summary;
+use oxikit_sqlite::failure::Outcome;
+use oxikit_sqlite::now_ms;
+use oxikit_sqlite::writer::{Durability, Txn, Writer};
+use oxikit_sqlite::{Readers, vacuum};
 
-/// So many sessions are looked for at once.
+/// Maximum number of sessions per query. Further ones are found by the next query.
 const BATCH: i64 = 500;
-/// So many pages are given back to the system in one transaction.
-const VACUUM: &str = "PRAGMA incremental_vacuum(256)";
 
+/// One run of the pruner, with the parts of the store that it needs.
 pub(super) struct Prune {
     pub(super) readers: Arc<Readers>,
     pub(super) writer: Writer,
@@ -26,6 +26,7 @@ pub(super) struct Prune {
 }
 
 impl Prune {
+    /// Removes everything beyond the limits, and gives free pages back to the file system.
     pub(super) async fn run(&self, retention: &Retention) -> Outcome<Pruned> {
         let mut pruned = Pruned { sessions: self.sessions(retention).await?, snapshots: 0 };
         if let Some(keep) = retention.max_snapshots {
@@ -35,7 +36,7 @@ impl Prune {
         Ok(pruned)
     }
 
-    /// Sessions that are too old, or too many: a session a transaction.
+    /// Removes sessions beyond the limits, each in a transaction.
     async fn sessions(&self, retention: &Retention) -> Outcome<u64> {
         let Some(limits) = self.limits(retention).await? else { return Ok(0) };
         let sql = "SELECT number, written FROM sessions
@@ -51,13 +52,14 @@ impl Prune {
         }
     }
 
-    /// What was written before this time may go, and what was written in the order up to
-    /// this number; `None` if everything stays.
+    /// The time before which sessions are removed, and the write number up to which they
+    /// are; `None` if there is no limit.
     async fn limits(&self, retention: &Retention) -> Outcome<Option<(i64, i64)>> {
         let Retention { max_age, max_sessions, max_bytes, .. } = *retention;
         if max_age.is_none() && max_sessions.is_none() && max_bytes.is_none() {
             return Ok(None);
         }
+        // Without a maximum age no session is too old.
         let before = max_age.map_or(i64::MIN, |age| {
             now_ms().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
         });
@@ -85,6 +87,7 @@ impl Prune {
         Ok(Some((before, self.readers.run(find).await?)))
     }
 
+    /// Removes old snapshots of sessions that have more than `keep`.
     async fn long(&self, keep: usize) -> Outcome<u64> {
         let limit = i64::try_from(keep).unwrap_or(i64::MAX);
         let sql = "SELECT number, snapshots FROM sessions
@@ -96,11 +99,12 @@ impl Prune {
             after = *last;
             for (number, _) in found {
                 let shorten = move |txn: &Txn<'_>| shorten(txn, number, keep);
-                removed += self.writer.run(Promise::Durable, shorten).await?;
+                removed += self.writer.run(Durability::Synced, shorten).await?;
             }
         }
     }
 
+    /// The rows that a query finds: two numbers each.
     async fn find(
         &self,
         sql: &'static str,
@@ -114,10 +118,12 @@ impl Prune {
         self.readers.run(find).await
     }
 
-    /// Removes the session if it was not written since, and nobody is at work on it.
+    /// Removes the session, unless it was written since or its lease is held.
     async fn remove(&self, number: i64, written: i64) -> Outcome<bool> {
         let leases = self.leases.clone();
         let remove = move |txn: &Txn<'_>| {
+            // Checked again in the transaction: since the query another process may have written
+            // the session or taken its lease. Pending work keeps a session, too.
             let sql = "SELECT owner, session FROM sessions WHERE number = ?1 AND written = ?2
                  AND NOT EXISTS (SELECT 1 FROM snapshots WHERE session = ?1 AND work IS NOT NULL)";
             let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
@@ -130,30 +136,11 @@ impl Prune {
                 _ => Ok(false),
             }
         };
-        self.writer.run(Promise::Durable, remove).await
+        self.writer.run(Durability::Synced, remove).await
     }
 }
 
-/// Gives the room of what was removed back to the system, a little at a time.
-pub(super) async fn vacuum(writer: &Writer) -> Outcome<()> {
-    let vacuum = |txn: &Txn<'_>| {
-        let connection = txn.connection();
-        let mut vacuum = connection.prepare(VACUUM)?;
-        let mut rows = vacuum.query([])?;
-        while rows.next()?.is_some() {}
-        Ok(connection.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0))?)
-    };
-    let mut left = i64::MAX;
-    loop {
-        let now = writer.run(Promise::UntilPowerCut, vacuum).await?;
-        if now == 0 || now >= left {
-            return Ok(());
-        }
-        left = now;
-    }
-}
-
-/// Removes old snapshots of a session, and what only they have led to.
+/// Removes old snapshots of a session, with the messages and documents that only they use.
 fn shorten(txn: &Txn<'_>, number: i64, keep: usize) -> Outcome<u64> {
     let Some(mut session) = SessionRow::find_number(txn.connection(), number)? else {
         return Ok(0);
@@ -166,12 +153,12 @@ fn shorten(txn: &Txn<'_>, number: i64, keep: usize) -> Outcome<u64> {
     for gone in snapshots.iter().filter(|row| removable.contains(&row.number)) {
         txn.sql("DELETE FROM snapshots WHERE session = ?1 AND number = ?2")?
             .execute((number, gone.number))?;
-        txn.ring(&gone.id);
+        txn.publish(rows::snapshot_topic(&gone.id));
     }
     session.bytes = sweep::sweep(txn, number)?;
     session.garbage = 0;
     session.summary.recount(&rows::facts(txn.connection(), number)?);
-    // It keeps its place in lists.
+    // The session keeps its place in lists.
     session.write(txn)?;
     Ok(removable.len() as u64)
 }

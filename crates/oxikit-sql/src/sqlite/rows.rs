@@ -1,11 +1,16 @@
-//! Reading snapshots.
+//! Reads snapshots and the texts that their rows refer to.
+//!
+//! Everything that belongs to a snapshot is read in one transaction of the caller, so that its
+//! parts have the same age.
 
+use oxikit_core::ports::Topic;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
-use super::failure::{Failure, Outcome};
 use super::segments;
-use crate::known::{Content, Custom, Document, Head, Messages, Place, Row, list_of};
+use crate::documents::Custom;
+use crate::known::{Content, Document, Head, Messages, Place, Row, list_of};
 use crate::summary::Facts;
+use oxikit_sqlite::failure::{Failure, Outcome};
 
 /// A row and the version of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,18 +20,25 @@ pub(super) struct Found {
     pub(super) revision: i64,
 }
 
+/// Reads the columns `id`, `session`, `number` and `revision`.
 fn found(row: &SqlRow<'_>) -> rusqlite::Result<Found> {
     let place = Place { session: row.get(1)?, number: row.get(2)? };
     Ok(Found { id: row.get(0)?, place, revision: row.get(3)? })
 }
 
-/// The snapshot of this id.
+/// The topic that is published when the snapshot has changed. The owner is not part of it: a
+/// snapshot with the same id of another owner is rare, and costs its readers one query.
+pub(super) fn snapshot_topic(id: &str) -> Topic {
+    Topic::of(&["snapshot", id])
+}
+
+/// The snapshot with this id, without its content.
 pub(super) fn find(connection: &Connection, owner: &str, id: &str) -> Outcome<Option<Found>> {
     let sql = "SELECT id, session, number, revision FROM snapshots WHERE id = ?1 AND owner = ?2";
     Ok(connection.prepare_cached(sql)?.query_row((id, owner), found).optional()?)
 }
 
-/// The session's latest snapshot.
+/// The session's latest snapshot, without its content.
 pub(super) fn find_latest(
     connection: &Connection,
     owner: &str,
@@ -38,7 +50,7 @@ pub(super) fn find_latest(
     Ok(connection.prepare_cached(sql)?.query_row((owner, session), found).optional()?)
 }
 
-/// The whole row, with the texts it leads to.
+/// The whole row, with all texts that it refers to.
 pub(super) fn load(connection: &Connection, place: Place) -> Outcome<Row> {
     let sql = "SELECT p.id, s.session, s.agent, p.revision, p.parent, p.created_at, p.updated_at,
              p.heartbeat_at, p.status, p.finish_reason, p.error, p.has_state, p.segment, p.messages,
@@ -61,6 +73,7 @@ pub(super) fn load(connection: &Connection, place: Place) -> Outcome<Row> {
     Ok(row)
 }
 
+/// The columns of the row, and its list of artifacts, which is not parsed yet.
 fn read_row(row: &SqlRow<'_>) -> rusqlite::Result<(Row, Option<String>)> {
     let segment: Option<i64> = row.get(12)?;
     let messages = match segment {
@@ -96,7 +109,7 @@ fn read_row(row: &SqlRow<'_>) -> rusqlite::Result<(Row, Option<String>)> {
     Ok((row_read, row.get(18)?))
 }
 
-/// The text of a document, after those that it changes.
+/// The texts of a document: the whole text, then the patches up to it.
 fn documents(connection: &Connection, session: i64, document: i64) -> Outcome<Vec<String>> {
     let sql = "SELECT json, base FROM documents WHERE session = ?1 AND number = ?2";
     let mut select = connection.prepare_cached(sql)?;
@@ -106,25 +119,28 @@ fn documents(connection: &Connection, session: i64, document: i64) -> Outcome<Ve
         let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?));
         let (json, base): (String, Option<i64>) =
             select.query_row((session, document), read).optional()?.ok_or(MISSING)?;
-        // A base is older than what changes it: a chain cannot be a ring.
+        // A base has a smaller number than its patch. A damaged row that breaks this could
+        // make the loop endless.
         if base.is_some_and(|base| base >= document) {
             return Err(MISSING);
         }
         texts.push(json);
         next = base;
     }
+    // The chain was followed from the newest patch back to the whole text.
     texts.reverse();
     Ok(texts)
 }
 
+/// A row refers to a document that does not exist, or to a later one.
 const MISSING: Failure = Failure::Damaged("a document is missing");
 
-/// The artifacts that the text of a row names.
+/// Parses the list of artifacts of a row.
 pub(super) fn artifacts_of(list: &str) -> Outcome<Vec<Document>> {
     list_of(list).ok_or(Failure::Damaged("the list of artifacts cannot be read"))
 }
 
-/// What the session's row needs to know of all its snapshots, in their order.
+/// The facts of all snapshots of a session, in the order of their first writing.
 pub(super) fn facts(connection: &Connection, session: i64) -> Outcome<Vec<Facts>> {
     let sql = "SELECT number, id, parent, created_at, updated_at, heartbeat_at, status,
              finish_reason, messages, artifacts

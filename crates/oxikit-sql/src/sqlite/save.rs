@@ -1,18 +1,24 @@
-//! Writing a snapshot.
+//! Writes a snapshot that was prepared outside of the transaction.
+//!
+//! A write is optimistic: the rows are read and compared before, without blocking other
+//! writers, and the transaction only checks that they are still the same. If not, it fails
+//! with [`Failure::Stale`], and the write is prepared again.
 
 use oxikit_core::ports::MAX_SESSION_BYTES;
 use rusqlite::OptionalExtension;
 
-use super::failure::{Failure, Outcome};
-use super::session_row::{SessionRow, now_ms};
-use super::writer::Txn;
+use super::session_row::SessionRow;
 use super::{leases, rows, segments, sweep};
-use crate::documents::NewCustom;
+use crate::documents::{Custom, NewCustom};
 use crate::draft::{Draft, NewArtifact};
-use crate::known::{Content, Custom, Document, Place, list_text};
+use crate::known::{Content, Document, Place, list_text};
 use crate::summary::{Facts, Summary};
+use oxikit_sqlite::failure::{Failure, Outcome};
+use oxikit_sqlite::now_ms;
+use oxikit_sqlite::writer::Txn;
 
-/// Less than this is not swept up.
+/// Minimum number of unused bytes in a session before they are removed: removing them reads all
+/// rows of the session.
 const MIN_GARBAGE: i64 = 256 * 1024;
 
 /// A write that has been prepared outside of the transaction.
@@ -24,13 +30,16 @@ pub(super) struct Save {
     pub(super) snapshot: String,
     /// Number of the writer's lease.
     pub(super) fence: Option<i64>,
+    /// Whether the lease is released by the same transaction.
     pub(super) releases: bool,
     /// As JSON.
     pub(super) metadata: Option<String>,
+    /// Work that is pending, for the process that finds it after a crash.
     pub(super) work: Option<String>,
+    /// The rows to be written.
     pub(super) draft: Draft,
     /// The row as `update` has seen it; `None` if it saw none.
-    pub(super) former: Option<Version>,
+    pub(super) previous: Option<Version>,
     /// The row that the draft was compared with.
     pub(super) base: Option<Version>,
 }
@@ -38,17 +47,20 @@ pub(super) struct Save {
 /// A row and its revision.
 pub(super) type Version = (Place, i64);
 
-/// What was written.
+/// The numbers that a write has given to its rows.
 #[derive(Debug)]
 pub(super) struct Saved {
+    /// The row of the snapshot.
     pub(super) place: Place,
     pub(super) revision: i64,
+    /// The agent of the session, which the first write of it has set.
     pub(super) agent: String,
+    /// Where the content is stored.
     pub(super) content: Content,
 }
 
 /// The row before the write.
-struct Former {
+struct Previous {
     version: Version,
     head_bytes: i64,
     /// As far as they decide which is the latest.
@@ -56,14 +68,16 @@ struct Former {
 }
 
 impl Save {
-    /// Fails with [`Failure::Stale`] if the rows are not what they were.
+    /// Executes the write. Fails with [`Failure::Stale`] if the rows have changed since it
+    /// was prepared.
     pub(super) fn execute(&self, txn: &Txn<'_>) -> Outcome<Saved> {
+        // In the same transaction as the write: no other writer can take the lease in between.
         if let Some(fence) = self.fence {
             leases::check(txn.connection(), &self.owner, &self.session, fence)?;
         }
         let session = SessionRow::find(txn.connection(), &self.owner, &self.session)?;
-        let former = self.former(txn)?;
-        self.check(txn, session.as_ref(), former.as_ref())?;
+        let previous = self.previous(txn)?;
+        self.check(txn, session.as_ref(), previous.as_ref())?;
         let mut session = match session {
             Some(session) => session,
             None => SessionRow {
@@ -77,16 +91,17 @@ impl Save {
                 written_at: 0,
             },
         };
-        let number = match &former {
-            Some(former) => former.version.0.number,
+        let number = match &previous {
+            Some(previous) => previous.version.0.number,
             None => txn.next()?,
         };
         let place = Place { session: session.number, number };
         let revision = txn.next()?;
-        let content = self.write_content(txn, &mut session, former.is_some())?;
-        session.bytes += content.head_bytes - former.as_ref().map_or(0, |row| row.head_bytes);
+        let content = self.write_content(txn, &mut session, previous.is_some())?;
+        session.bytes += content.head_bytes - previous.as_ref().map_or(0, |row| row.head_bytes);
         self.write_row(txn, place, revision, &content)?;
-        self.note(txn, &mut session, former.as_ref(), number)?;
+        self.note(txn, &mut session, previous.as_ref(), number)?;
+        // Before the session's row is written, which has the bytes that are left.
         tidy(txn, &mut session)?;
         session.written = revision;
         session.written_at = now_ms();
@@ -94,39 +109,40 @@ impl Save {
         if let (true, Some(fence)) = (self.releases, self.fence) {
             leases::release(txn, &self.owner, &self.session, fence)?;
         }
-        txn.ring(&self.snapshot);
+        txn.publish(rows::snapshot_topic(&self.snapshot));
         Ok(Saved { place, revision, agent: session.summary.agent, content })
     }
 
-    fn former(&self, txn: &Txn<'_>) -> Outcome<Option<Former>> {
+    /// The row as it is now.
+    fn previous(&self, txn: &Txn<'_>) -> Outcome<Option<Previous>> {
         let mut select = txn.sql(
             "SELECT session, number, revision, parent, created_at, head_bytes
              FROM snapshots WHERE id = ?1 AND owner = ?2",
         )?;
-        let former = select.query_row((&self.snapshot, &self.owner), |row| {
+        let previous = select.query_row((&self.snapshot, &self.owner), |row| {
             let place = Place { session: row.get(0)?, number: row.get(1)? };
             let facts = Facts { parent: row.get(3)?, created_at: row.get(4)?, ..Facts::default() };
-            Ok(Former { version: (place, row.get(2)?), head_bytes: row.get(5)?, facts })
+            Ok(Previous { version: (place, row.get(2)?), head_bytes: row.get(5)?, facts })
         });
-        Ok(former.optional()?)
+        Ok(previous.optional()?)
     }
 
-    /// Whether all is as it was when the write was prepared.
+    /// Checks that the rows are the same as when the write was prepared.
     fn check(
         &self,
         txn: &Txn<'_>,
         session: Option<&SessionRow>,
-        former: Option<&Former>,
+        previous: Option<&Previous>,
     ) -> Outcome<()> {
         let of_session = session.map(|session| session.number);
-        if former.is_some_and(|former| Some(former.version.0.session) != of_session) {
+        if previous.is_some_and(|previous| Some(previous.version.0.session) != of_session) {
             return Err(Failure::Exists);
         }
-        if former.map(|former| former.version) != self.former {
+        if previous.map(|previous| previous.version) != self.previous {
             return Err(Failure::Stale);
         }
-        // The former row has just been looked at.
-        let Some((place, revision)) = self.base.filter(|_| self.base != self.former) else {
+        // The previous row has just been checked.
+        let Some((place, revision)) = self.base.filter(|_| self.base != self.previous) else {
             return Ok(());
         };
         let sql = "SELECT revision FROM snapshots WHERE session = ?1 AND number = ?2";
@@ -139,6 +155,8 @@ impl Save {
         Err(Failure::Stale)
     }
 
+    /// Writes messages and documents, and counts their bytes. If the row is written again, the
+    /// documents that it had before may be unused, and count as garbage.
     fn write_content(
         &self,
         txn: &Txn<'_>,
@@ -179,6 +197,7 @@ impl Save {
         Ok(content)
     }
 
+    /// Inserts or replaces the snapshot's row.
     fn write_row(
         &self,
         txn: &Txn<'_>,
@@ -228,12 +247,12 @@ impl Save {
         Ok(())
     }
 
-    /// Brings what the session's row says up to date.
+    /// Updates the summary in the session's row.
     fn note(
         &self,
         txn: &Txn<'_>,
         session: &mut SessionRow,
-        former: Option<&Former>,
+        previous: Option<&Previous>,
         number: i64,
     ) -> Outcome<()> {
         let row = Facts::of(number, &self.snapshot, &self.draft);
@@ -245,7 +264,7 @@ impl Save {
             // The parent is the base, or the row is not new.
             other => other.is_some(),
         };
-        if !session.summary.note(former.map(|former| &former.facts), &row, has_parent) {
+        if !session.summary.note(previous.map(|previous| &previous.facts), &row, has_parent) {
             session.summary.recount(&rows::facts(txn.connection(), session.number)?);
         }
         if let Some(metadata) = &self.metadata {
@@ -255,9 +274,11 @@ impl Save {
     }
 }
 
-/// Removes what has lost its use, if it is much or in the way.
+/// Removes unused messages and documents, if they are many or prevent the write.
 fn tidy(txn: &Txn<'_>, session: &mut SessionRow) -> Outcome<()> {
     let is_full = |session: &SessionRow| session.bytes > MAX_SESSION_BYTES as i64;
+    // A quarter of the session: the cost of a sweep is then spread over the writes that made it
+    // necessary.
     let is_much = session.garbage > MIN_GARBAGE.max(session.bytes / 4);
     if is_much || (is_full(session) && session.garbage > 0) {
         session.bytes = sweep::sweep(txn, session.number)?;
@@ -269,6 +290,7 @@ fn tidy(txn: &Txn<'_>, session: &mut SessionRow) -> Outcome<()> {
     }
 }
 
+/// Writes the custom state: nothing, a whole text, or a patch.
 fn write_custom(txn: &Txn<'_>, session: i64, custom: &NewCustom) -> Outcome<Custom> {
     let bytes = custom.bytes();
     let (document, depth) = match custom {
@@ -281,6 +303,7 @@ fn write_custom(txn: &Txn<'_>, session: i64, custom: &NewCustom) -> Outcome<Cust
     Ok(Custom { document, depth, bytes })
 }
 
+/// Writes a document and returns its number.
 fn write_document(txn: &Txn<'_>, session: i64, base: Option<i64>, json: &str) -> Outcome<i64> {
     let document = txn.next()?;
     let sql = "INSERT INTO documents (session, number, base, json) VALUES (?1, ?2, ?3, ?4)";

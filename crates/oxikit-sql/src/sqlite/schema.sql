@@ -123,3 +123,71 @@ CREATE TABLE events (
     json TEXT NOT NULL,
     PRIMARY KEY (stream, sequence)
 ) WITHOUT ROWID;
+
+-- Tasks. An update writes the whole row, so that it has nothing long in it: the status is
+-- that of the event `status_at`.
+CREATE TABLE tasks (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    context TEXT NOT NULL,
+    -- The number in the protocol.
+    state INTEGER NOT NULL,
+    -- 0 while it goes on, 1 while it waits for its client, 2 when it has ended.
+    phase INTEGER NOT NULL,
+    status_at INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    turns INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    runner TEXT,
+    last_write TEXT,
+    -- The order of the last changes of the status, and their time in milliseconds since 1970.
+    changed INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    -- The time of the last event, in milliseconds since 1970.
+    written_at INTEGER NOT NULL
+);
+CREATE INDEX tasks_by_change ON tasks (scope, changed);
+CREATE INDEX tasks_of_context ON tasks (scope, context, changed);
+CREATE INDEX tasks_of_runner ON tasks (runner) WHERE runner IS NOT NULL;
+CREATE INDEX tasks_ended ON tasks (written_at, changed) WHERE phase = 2;
+CREATE INDEX tasks_waiting ON tasks (written_at) WHERE phase = 1;
+
+CREATE TABLE task_metadata (
+    task INTEGER PRIMARY KEY,
+    json TEXT NOT NULL
+);
+
+CREATE TABLE task_events (
+    task INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    PRIMARY KEY (task, sequence)
+) WITHOUT ROWID;
+
+CREATE TABLE task_pushes (
+    task INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    -- The order of registration.
+    number INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    delivered INTEGER NOT NULL,
+    -- Whether the task has events behind `delivered`.
+    is_pending INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    -- Milliseconds since 1970.
+    due_at INTEGER NOT NULL,
+    claimed_by TEXT,
+    PRIMARY KEY (task, id)
+) WITHOUT ROWID;
+CREATE INDEX task_pushes_due ON task_pushes (due_at, number)
+    WHERE is_pending = 1 AND claimed_by IS NULL;
+CREATE INDEX task_pushes_claimed ON task_pushes (claimed_by) WHERE claimed_by IS NOT NULL;
+
+CREATE TABLE task_runners (
+    runner TEXT NOT NULL PRIMARY KEY,
+    -- Grows with every renewal.
+    number INTEGER NOT NULL
+) WITHOUT ROWID;

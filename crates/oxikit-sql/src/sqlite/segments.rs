@@ -1,24 +1,33 @@
-//! Messages: segments that only grow, each going on from a place in another one.
+//! Messages in append-only segments, each of which may continue from a place in another one.
+//!
+//! Places count from the first message of the session. A segment that continues another one
+//! begins at the place of the fork; the messages before are read from its parent. A segment can
+//! be appended to only at its end: if another snapshot appended there first, a write branches
+//! off a new segment, so that each snapshot keeps its own history and no message is copied.
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::failure::{Failure, Outcome};
-use super::writer::Txn;
 use crate::draft::{Kept, NewMessages};
 use crate::known::Messages;
+use oxikit_sqlite::failure::{Failure, Outcome};
+use oxikit_sqlite::writer::Txn;
 
-/// A longer chain of segments is copied into one, so that reading stays short.
+/// Maximum number of segments in a chain. A longer chain is copied into one segment, so that
+/// the cost of reading stays bounded.
 const MAX_DEPTH: i64 = 16;
 
 /// A segment's row.
 struct Segment {
+    /// The segment that it continues; `None` for the first one of a session.
     parent: Option<i64>,
+    /// Number of messages that are read from the parent.
     kept: i64,
+    /// Number of segments before it.
     depth: i64,
 }
 
-/// Stores what is new and says where all of it lies, and how many bytes were
-/// copied besides.
+/// Stores the added messages. Returns the segment and length of all messages, and the number
+/// of bytes that were copied from other segments.
 pub(super) fn write(txn: &Txn<'_>, session: i64, new: &NewMessages) -> Outcome<(Messages, i64)> {
     let NewMessages { kept, added, bytes } = new;
     let length = kept.length + added.len() as i64;
@@ -27,7 +36,7 @@ pub(super) fn write(txn: &Txn<'_>, session: i64, new: &NewMessages) -> Outcome<(
     }
     let is_end = kept.length > 0 && end(txn, session, kept.segment)? == kept.length;
     let (segment, copied) = match () {
-        // Nothing is added: the segment may go on elsewhere.
+        // If nothing is added, it does not matter whether the segment continues.
         () if is_end || (added.is_empty() && kept.length > 0) => (kept.segment, 0),
         () if kept.length == 0 => (begin(txn, session, None, 0, 0)?, 0),
         () => branch(txn, session, *kept)?,
@@ -57,7 +66,7 @@ pub(super) fn read(
     Ok(messages)
 }
 
-/// Where the segment ends.
+/// The place behind the last message of the segment.
 fn end(txn: &Txn<'_>, session: i64, segment: i64) -> Outcome<i64> {
     let mut select = txn.sql("SELECT MAX(place) + 1 FROM messages WHERE segment = ?1")?;
     match select.query_row([segment], |row| row.get(0))? {
@@ -66,10 +75,11 @@ fn end(txn: &Txn<'_>, session: i64, segment: i64) -> Outcome<i64> {
     }
 }
 
-/// A segment that goes on from a place in another one.
+/// Begins a segment that continues from a place in another one. Returns its number and the number
+/// of bytes that were copied, which is 0 unless the chain is too long.
 fn branch(txn: &Txn<'_>, session: i64, kept: Kept) -> Outcome<(i64, i64)> {
     let chain = chain(txn.connection(), session, kept.segment, kept.length)?;
-    // Segments that begin after the place have no part in it.
+    // Segments that begin after the place contain none of the kept messages.
     let (parent, length) = *chain.first().ok_or(MISSING)?;
     let depth = find(txn.connection(), session, parent)?.depth + 1;
     if depth <= MAX_DEPTH {
@@ -87,6 +97,7 @@ fn branch(txn: &Txn<'_>, session: i64, kept: Kept) -> Outcome<(i64, i64)> {
     Ok((copy, count.query_row([copy], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default()))
 }
 
+/// Inserts an empty segment and returns its number.
 fn begin(txn: &Txn<'_>, session: i64, parent: Option<i64>, kept: i64, depth: i64) -> Outcome<i64> {
     let segment = txn.next()?;
     let sql = "INSERT INTO segments (session, number, parent, kept, depth) VALUES (?, ?, ?, ?, ?)";
@@ -94,8 +105,8 @@ fn begin(txn: &Txn<'_>, session: i64, parent: Option<i64>, kept: i64, depth: i64
     Ok(segment)
 }
 
-/// The segments that the first messages lie in, the last one first, and the place
-/// that each is read up to.
+/// The segments that contain the first messages, the last one first, and the place up to
+/// which each is read.
 fn chain(
     connection: &Connection,
     session: i64,
@@ -128,7 +139,8 @@ pub(super) fn path(
     while let Some(segment) = next {
         let Segment { parent, kept, .. } = find(connection, session, segment)?;
         path.push(Step { segment, length, has_messages: length > kept });
-        // A parent is older than its children: a chain cannot be a ring.
+        // A parent has a smaller number than its children. A damaged row that breaks this
+        // could make the loop endless.
         if parent.is_some_and(|parent| parent >= segment) {
             return Err(MISSING);
         }
@@ -138,6 +150,7 @@ pub(super) fn path(
     Ok(path)
 }
 
+/// The row of a segment.
 fn find(connection: &Connection, session: i64, segment: i64) -> Outcome<Segment> {
     let sql = "SELECT parent, kept, depth FROM segments WHERE session = ?1 AND number = ?2";
     let mut select = connection.prepare_cached(sql)?;
@@ -147,4 +160,5 @@ fn find(connection: &Connection, session: i64, segment: i64) -> Outcome<Segment>
     segment.optional()?.ok_or(MISSING)
 }
 
+/// A row refers to a segment that does not exist, or to a later one.
 const MISSING: Failure = Failure::Damaged("a segment is missing");

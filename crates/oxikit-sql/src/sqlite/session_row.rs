@@ -1,10 +1,10 @@
-//! The row of a session.
+//! The row of a session: what lists show, and what the next write and the pruner need to know.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::failure::Outcome;
-use super::writer::Txn;
 use crate::summary::{Facts, Summary};
+use oxikit_sqlite::failure::Outcome;
+use oxikit_sqlite::writer::Txn;
 
 /// The columns that [`SessionRow::read`] reads, in order.
 macro_rules! columns {
@@ -16,22 +16,26 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
+/// A session's row. It is written with every snapshot.
 #[derive(Debug)]
 pub(super) struct SessionRow {
+    /// Identifies the session in all other tables.
     pub(super) number: i64,
     pub(super) owner: String,
     pub(super) session: String,
     pub(super) summary: Summary,
+    /// Bytes of all its rows, for the limit of a session.
     pub(super) bytes: i64,
-    /// Bytes that may have lost their use by rows that were written again.
+    /// Upper bound of the bytes that replaced rows have left unused.
     pub(super) garbage: i64,
-    /// Its place in the order of writes.
+    /// The number of its last write: the order of lists.
     pub(super) written: i64,
-    /// And when that was, in milliseconds.
+    /// The time of its last write, in milliseconds since 1970.
     pub(super) written_at: i64,
 }
 
 impl SessionRow {
+    /// Reads the columns that `columns!` names.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let latest = Facts {
             number: row.get(7)?,
@@ -74,6 +78,7 @@ impl SessionRow {
         })
     }
 
+    /// The session with this id.
     pub(super) fn find(
         connection: &Connection,
         owner: &str,
@@ -85,11 +90,13 @@ impl SessionRow {
         Ok(select.query_row((owner, session), Self::read).optional()?)
     }
 
+    /// The session with this number.
     pub(super) fn find_number(connection: &Connection, number: i64) -> Outcome<Option<Self>> {
         let sql = concat!("SELECT ", columns!(), " FROM sessions WHERE number = ?1");
         Ok(connection.prepare_cached(sql)?.query_row([number], Self::read).optional()?)
     }
 
+    /// Inserts or replaces the row.
     pub(super) fn write(&self, txn: &Txn<'_>) -> Outcome<()> {
         let Summary { agent, created_at, snapshots, latest, completed, orphans, metadata } =
             &self.summary;
@@ -135,10 +142,4 @@ impl SessionRow {
         ])?;
         Ok(())
     }
-}
-
-/// Milliseconds since 1970. Only ages are measured by it, never an order.
-pub(super) fn now_ms() -> i64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| i64::try_from(now.as_millis()).unwrap_or(i64::MAX))
 }

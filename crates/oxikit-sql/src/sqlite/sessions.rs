@@ -1,5 +1,5 @@
-//! The port of sessions: what is read outside of a transaction, and what is handed
-//! to the writer.
+//! [`SessionStore`] for SQLite: reads and prepares outside of the transaction, and hands the
+//! write to the writer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,23 +12,24 @@ use oxikit_core::ports::{
 use oxikit_wire::SessionSnapshot;
 use rusqlite::Connection;
 
-use super::failure::{Failure, Outcome};
 use super::leases::Attempted;
 use super::prune::Prune;
-use super::readers::at_once;
 use super::rows::Found;
 use super::save::{Save, Saved, Version};
 use super::session_row::SessionRow;
-use super::writer::{Promise, Txn};
 use super::{SqliteStore, leases, list, rows, sweep};
 use crate::draft::Draft;
 use crate::known::{Known, Place, owner_text};
+use oxikit_sqlite::at_once;
+use oxikit_sqlite::failure::{Failure, Outcome};
+use oxikit_sqlite::writer::{Durability, Txn};
 
-/// So often a write is prepared again because another writer was faster.
+/// Maximum number of attempts of a write. Each failed one means that another writer was
+/// faster; after the last one the write fails as a conflict.
 const ATTEMPTS: usize = 16;
 
 impl SqliteStore {
-    /// Finds a row and reads it, unless the cache has it as it is.
+    /// Finds a row and reads it, unless the cache has the same revision.
     async fn load(
         &self,
         id: &str,
@@ -41,6 +42,8 @@ impl SqliteStore {
             at_once(connection, || {
                 let Some(found) = find(connection, &of)? else { return Ok(None) };
                 let known = cache.get(&of, &found.id);
+                // The texts are parsed outside of the read, so that a reader is not blocked by
+                // it.
                 match known.filter(|known| version(known) == (found.place, found.revision)) {
                     Some(known) => Ok(Some(Ok(known))),
                     None => Ok(Some(Err((rows::load(connection, found.place)?, found.place)))),
@@ -59,6 +62,7 @@ impl SqliteStore {
         }
     }
 
+    /// The snapshot with this id; `None` if there is none.
     async fn load_snapshot(&self, owner: &str, id: &str) -> Result<Option<Arc<Known>>, StoreError> {
         let snapshot = id.to_owned();
         let find =
@@ -66,9 +70,9 @@ impl SqliteStore {
         self.load(id, owner, find).await
     }
 
-    /// The row that a write will see: as the cache has it at first, which the
-    /// transaction checks; after that, as it is stored.
-    async fn former(
+    /// The snapshot that the write replaces. The first attempt takes it from the cache, without a
+    /// query, because the transaction checks its revision; later ones read it.
+    async fn previous(
         &self,
         owner: &str,
         id: &str,
@@ -77,17 +81,17 @@ impl SqliteStore {
         if is_first { Ok(self.0.cache.get(owner, id)) } else { self.load_snapshot(owner, id).await }
     }
 
-    /// What the new row is compared with: its former self, or the snapshot that the
-    /// turn went on from.
+    /// The row that the new one is compared with: its previous revision, or the snapshot
+    /// that the turn continued from.
     async fn base(
         &self,
         owner: &str,
         snapshot: &SessionSnapshot,
-        former: Option<&Arc<Known>>,
+        previous: Option<&Arc<Known>>,
         is_first: bool,
     ) -> Result<Option<Arc<Known>>, StoreError> {
-        if let Some(former) = former.filter(|former| former.content.has_state) {
-            return Ok(Some(former.clone()));
+        if let Some(previous) = previous.filter(|previous| previous.content.has_state) {
+            return Ok(Some(previous.clone()));
         }
         let Some(parent) = snapshot.parent_id.as_deref() else { return Ok(None) };
         let cached = if is_first { self.0.cache.get(owner, parent) } else { None };
@@ -100,7 +104,7 @@ impl SqliteStore {
         Ok(parent.filter(is_of_session))
     }
 
-    /// One attempt of a write; `Stale` if it was prepared on what is no more.
+    /// One attempt of a write; `Stale` if the rows have changed since it was prepared.
     async fn try_save(
         &self,
         write: SnapshotWrite<'_>,
@@ -108,20 +112,20 @@ impl SqliteStore {
         is_first: bool,
     ) -> Result<Attempt, StoreError> {
         let owner = owner_text(write.owner);
-        let former = self.former(&owner, write.snapshot, is_first).await?;
-        let seen = former.as_ref().map(|known| &known.stored.snapshot);
+        let previous = self.previous(&owner, write.snapshot, is_first).await?;
+        let seen = previous.as_ref().map(|known| &known.stored.snapshot);
         let mut snapshot = match update(seen) {
             Ok(Some(snapshot)) => snapshot,
-            // What it has seen may be old.
+            // The first attempt may have seen an outdated row of the cache.
             Ok(None) | Err(_) if is_first => return Ok(Attempt::Stale),
             Ok(None) => {
-                self.check_untouched(&owner, &write, former.as_deref()).await?;
+                self.check_untouched(&owner, &write, previous.as_deref()).await?;
                 return Ok(Attempt::Skipped);
             }
             Err(status) => return Err(StoreError::Refused(status)),
         };
         set_ids(&mut snapshot, &write);
-        let base = self.base(&owner, &snapshot, former.as_ref(), is_first).await?;
+        let base = self.base(&owner, &snapshot, previous.as_ref(), is_first).await?;
         let draft = Draft::new(&snapshot, base.as_deref())?;
         let save = Save {
             agent: write.agent.to_owned(),
@@ -132,11 +136,12 @@ impl SqliteStore {
             metadata: write.metadata.map(|notes| text(write.session, notes)).transpose()?,
             work: write.work.map(ToOwned::to_owned),
             draft,
-            former: former.as_deref().map(version),
+            previous: previous.as_deref().map(version),
             base: base.as_deref().map(version),
             owner: owner.clone(),
         };
-        match self.writer().run(Promise::Durable, move |txn: &Txn<'_>| save.execute(txn)).await {
+        // The caller is answered after the commit is on the disk.
+        match self.writer().run(Durability::Synced, move |txn: &Txn<'_>| save.execute(txn)).await {
             Ok(saved) => Ok(Attempt::Written(self.remember(&owner, &write, snapshot, saved))),
             Err(Failure::Stale) => Ok(Attempt::Stale),
             Err(Failure::Fenced) => Err(Failure::Fenced.about(write.session)),
@@ -144,14 +149,15 @@ impl SqliteStore {
         }
     }
 
-    /// A write that changes nothing still needs its lease, and its id.
+    /// Checks that a write which changes nothing has a valid lease, and the id of a snapshot of
+    /// its own session.
     async fn check_untouched(
         &self,
         owner: &str,
         write: &SnapshotWrite<'_>,
-        former: Option<&Known>,
+        previous: Option<&Known>,
     ) -> Result<(), StoreError> {
-        let of = former.and_then(|former| former.stored.snapshot.session_id.as_deref());
+        let of = previous.and_then(|previous| previous.stored.snapshot.session_id.as_deref());
         if of.is_some_and(|session| session != write.session) {
             return Err(StoreError::Exists(write.snapshot.to_owned()));
         }
@@ -161,7 +167,7 @@ impl SqliteStore {
         self.readers().run(check).await.map_err(|failure| failure.about(write.session))
     }
 
-    /// Keeps what was written for the next turn; its parent has served.
+    /// Caches the written snapshot for the next turn, and evicts its parent.
     fn remember(
         &self,
         owner: &str,
@@ -183,10 +189,13 @@ impl SqliteStore {
     }
 }
 
-/// What became of an attempt to write.
+/// The result of an attempt to write.
 enum Attempt {
+    /// Written, with this revision.
     Written(u64),
+    /// The caller's update wants no change.
     Skipped,
+    /// Other rows than those that the write was prepared for: it has to begin again.
     Stale,
 }
 
@@ -239,9 +248,8 @@ impl SessionStore for SqliteStore {
         snapshot: &str,
         revision: u64,
     ) -> Result<(), StoreError> {
-        let listener = self.bells().listen(snapshot);
+        let mut subscription = self.subscribe(rows::snapshot_topic(snapshot));
         loop {
-            let heard = listener.heard();
             let (owner, id) = (owner_text(owner), snapshot.to_owned());
             let find = move |connection: &Connection| rows::find(connection, &owner, &id);
             let found = self.readers().run(find).await;
@@ -249,7 +257,7 @@ impl SessionStore for SqliteStore {
             if found.map_or(0, |found| found.revision.unsigned_abs()) != revision {
                 return Ok(());
             }
-            heard.await;
+            subscription.next().await;
         }
     }
 
@@ -263,8 +271,11 @@ impl SessionStore for SqliteStore {
             taken.store(fence, Relaxed);
             Ok(fence)
         };
-        let fence = self.writer().run(Promise::UntilPowerCut, take).await;
-        attempt.is_answered = !matches!(fence, Err(Failure::Silent));
+        // A lease need not survive a power cut: its holder ends with the same one.
+        let fence = self.writer().run(Durability::Unsynced, take).await;
+        // After a timeout the job may still be executed. The drop of `attempt` then releases the
+        // lease.
+        attempt.is_answered = !matches!(fence, Err(Failure::Timeout));
         let fence = fence.map_err(|failure| failure.about(session))?.unsigned_abs();
         Ok(Lease { session: session.to_owned(), fence, ttl: term.ttl })
     }
@@ -273,15 +284,14 @@ impl SessionStore for SqliteStore {
         let (owner, session, fence) = (owner_text(owner), lease.session.clone(), fence(lease));
         let leases = self.0.leases.clone();
         let renew = move |txn: &Txn<'_>| leases.renew(txn, &owner, &session, fence);
-        let renewed = self.writer().run(Promise::UntilPowerCut, renew).await;
+        let renewed = self.writer().run(Durability::Unsynced, renew).await;
         renewed.map_err(|failure| failure.about(&lease.session))
     }
 
     async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
         let (owner, fence) = (owner_text(owner), fence(lease));
-        let listener = self.bells().listen(&leases::bell_of(&owner, &lease.session));
+        let mut subscription = self.subscribe(leases::lease_topic(&owner, &lease.session));
         loop {
-            let heard = listener.heard();
             let (owner, session) = (owner.clone(), lease.session.clone());
             let check =
                 move |connection: &Connection| leases::check(connection, &owner, &session, fence);
@@ -289,7 +299,7 @@ impl SessionStore for SqliteStore {
                 Err(Failure::Fenced) => return Ok(()),
                 checked => checked.map_err(|failure| failure.about(&lease.session))?,
             }
-            heard.await;
+            subscription.next().await;
         }
     }
 
@@ -297,7 +307,7 @@ impl SessionStore for SqliteStore {
         let (owner, session, fence) = (owner_text(owner), lease.session.clone(), fence(&lease));
         self.0.leases.forget(&owner, &session);
         let release = move |txn: &Txn<'_>| leases::release(txn, &owner, &session, fence);
-        let released = self.writer().run(Promise::UntilPowerCut, release).await;
+        let released = self.writer().run(Durability::Unsynced, release).await;
         released.map_err(|failure| failure.about(&lease.session))
     }
 
@@ -337,7 +347,7 @@ impl SessionStore for SqliteStore {
     async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError> {
         let (owner, of) = (owner_text(owner), session.to_owned());
         let delete = move |txn: &Txn<'_>| sweep::delete(txn, &owner, &of);
-        let deleted = self.writer().run(Promise::Durable, delete).await;
+        let deleted = self.writer().run(Durability::Synced, delete).await;
         deleted.map_err(|failure| failure.about(session))
     }
 
@@ -355,21 +365,26 @@ impl SessionStore for SqliteStore {
     }
 }
 
+/// The row and the revision that a write was prepared for.
 fn version(known: &Known) -> Version {
     let revision = i64::try_from(known.stored.revision).unwrap_or(i64::MAX);
     let Place { session, number } = known.place;
     (Place { session, number }, revision)
 }
 
+/// The fence of a lease as its column has it.
 fn fence(lease: &Lease) -> i64 {
     i64::try_from(lease.fence).unwrap_or(i64::MAX)
 }
 
+/// A value as JSON text; `id` is for the error.
 fn text(id: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
     let damaged = |error| StoreError::Damaged(id.to_owned(), Box::new(error));
     serde_json::to_string(value).map_err(damaged)
 }
 
+/// Overwrites the ids in the snapshot with those of the write: a caller's closure cannot store a
+/// snapshot under another id or in another session.
 fn set_ids(snapshot: &mut SessionSnapshot, write: &SnapshotWrite<'_>) {
     write.snapshot.clone_into(&mut snapshot.snapshot_id);
     write.session.clone_into(snapshot.session_id.get_or_insert_default());
@@ -378,6 +393,7 @@ fn set_ids(snapshot: &mut SessionSnapshot, write: &SnapshotWrite<'_>) {
     }
 }
 
+/// Refuses a blank id.
 fn check_id(session: &str) -> Result<(), StoreError> {
     match session.trim() {
         "" => Err(StoreError::Invalid("a blank session id")),

@@ -1,21 +1,26 @@
-//! Durable streams.
+//! [`StreamStore`] for SQLite: durable streams.
+//!
+//! A stream is a row with its position and a row per event. A write names the position that it
+//! follows, so that a repeated write, whose answer was lost, is recognised and not stored
+//! twice.
 
 use async_trait::async_trait;
 use oxikit_core::Payload;
 use oxikit_core::ports::{
-    StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore,
+    StoreError, StreamEnd, StreamEvent, StreamPage, StreamScope, StreamStore, Topic,
 };
 use rusqlite::{Connection, OptionalExtension};
 
 use super::SqliteStore;
-use super::failure::{Failure, Outcome};
-use super::readers::at_once;
-use super::session_row::now_ms;
-use super::writer::{Promise, Txn};
 use crate::entries::Entry;
 use crate::known::scope_text;
+use oxikit_sqlite::at_once;
+use oxikit_sqlite::failure::{Failure, Outcome};
+use oxikit_sqlite::now_ms;
+use oxikit_sqlite::writer::{Durability, Txn};
 
-/// So many ended streams are dropped with the opening of a new one.
+/// Maximum number of expired streams that are removed when a stream is opened. The next ones are
+/// removed when further streams are opened.
 const DROPPED: i64 = 4;
 
 /// A stream's row.
@@ -23,7 +28,9 @@ struct Stream {
     number: i64,
     /// As text, in the column `owner`.
     scope: String,
+    /// Number of events, which is the number of the last one.
     position: i64,
+    /// Bytes of the JSON of all events.
     bytes: i64,
     is_ended: bool,
 }
@@ -37,6 +44,7 @@ impl StreamStore for SqliteStore {
         let open = move |txn: &Txn<'_>| {
             drop_ended(txn, oldest)?;
             let number = txn.next()?;
+            // The whole write is checked by now: either all events are stored, or none.
             let mut insert = txn.sql(
                 "INSERT INTO streams (id, number, owner, position, bytes) VALUES (?1, ?2, ?3, 0, 0)
                  ON CONFLICT DO NOTHING",
@@ -46,7 +54,7 @@ impl StreamStore for SqliteStore {
                 _ => Ok(()),
             }
         };
-        self.writer().run(Promise::Durable, open).await.map_err(|failure| failure.about(id))
+        self.writer().run(Durability::Synced, open).await.map_err(|failure| failure.about(id))
     }
 
     async fn append(
@@ -55,13 +63,11 @@ impl StreamStore for SqliteStore {
         position: u64,
         chunks: Vec<Payload>,
     ) -> Result<u64, StoreError> {
-        let entries = chunks.into_iter().map(|chunk| Entry::of(id, StreamEntry::Chunk(chunk)));
-        self.write(id, position, entries.collect::<Result<_, _>>()?).await
+        self.write(id, position, Entry::chunks(id, chunks)?).await
     }
 
     async fn finish(&self, id: &str, position: u64, end: StreamEnd) -> Result<u64, StoreError> {
-        let end = Entry::of(id, StreamEntry::End(end))?;
-        self.write(id, position, vec![end]).await
+        self.write(id, position, Entry::end(id, end)?).await
     }
 
     async fn read(
@@ -95,35 +101,44 @@ impl StreamStore for SqliteStore {
 
     async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
         let position = i64::try_from(position).unwrap_or(i64::MAX);
-        let listener = self.bells().listen(id);
+        let mut subscription = self.subscribe(stream_topic(id));
         loop {
-            let heard = listener.heard();
             let (scope, stream) = (scope_text(scope), id.to_owned());
             let find = move |connection: &Connection| find_own(connection, &scope, &stream);
             let found = self.readers().run(find).await.map_err(|failure| failure.about(id))?;
             if found.is_ended || found.position > position {
                 return Ok(());
             }
-            heard.await;
+            // The subscription began before the row was read, so no event is missed. Several
+            // waiters may be woken for one change, and each reads again.
+            subscription.next().await;
         }
     }
 }
 
 impl SqliteStore {
+    /// Appends events after `position`. Returns the new position.
     async fn write(&self, id: &str, position: u64, entries: Vec<Entry>) -> Result<u64, StoreError> {
         let stream = id.to_owned();
         let position = i64::try_from(position).map_err(|_| StoreError::Conflict(id.to_owned()))?;
         let max_bytes = i64::try_from(self.options().max_stream_bytes).unwrap_or(i64::MAX);
         let write = move |txn: &Txn<'_>| append(txn, &stream, position, &entries, max_bytes);
-        let end = self.writer().run(Promise::Durable, write).await;
+        let end = self.writer().run(Durability::Synced, write).await;
         end.map(i64::unsigned_abs).map_err(|failure| failure.about(id))
     }
 }
 
+/// The topic that is published when events are appended.
+fn stream_topic(id: &str) -> Topic {
+    Topic::of(&["stream", id])
+}
+
+/// Appends events in a transaction. A write that was stored before is answered like the first
+/// time.
 fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Entry], max_bytes: i64) -> Outcome<i64> {
     let stream = find(txn.connection(), id)?.ok_or(Failure::NotFound)?;
     if stream.position != position && is_written(txn, &stream, position, new)? {
-        // The same write once more, as its answer was lost.
+        // The write is repeated because its answer was lost.
         return Ok(stream.position);
     }
     if stream.is_ended {
@@ -134,7 +149,7 @@ fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Entry], max_bytes: i64)
     }
     let is_end = new.last().is_some_and(Entry::is_end);
     let bytes = stream.bytes + new.iter().map(|entry| entry.body.len()).sum::<usize>() as i64;
-    // An end always fits, or nobody could be told.
+    // The end is stored beyond the limit, too: otherwise readers would wait for it forever.
     if !is_end && bytes > max_bytes {
         return Err(Failure::Full("the stream is too long"));
     }
@@ -147,7 +162,7 @@ fn append(txn: &Txn<'_>, id: &str, position: i64, new: &[Entry], max_bytes: i64)
     let ended_at = is_end.then(|| now_ms() / 1000);
     txn.sql("UPDATE streams SET position = ?2, bytes = ?3, ended_at = ?4 WHERE id = ?1")?
         .execute((id, end, bytes, ended_at))?;
-    txn.ring(id);
+    txn.publish(stream_topic(id));
     Ok(end)
 }
 
@@ -160,6 +175,7 @@ fn is_written(txn: &Txn<'_>, stream: &Stream, position: i64, new: &[Entry]) -> O
     Ok(written.iter().map(|(_, entry)| entry).eq(new))
 }
 
+/// Events after `position`, in order, each with its number.
 fn events(
     connection: &Connection,
     stream: i64,
@@ -175,10 +191,13 @@ fn events(
     Ok(events.collect::<Result<_, _>>()?)
 }
 
+/// The stream with this id, if it has this scope. One of another scope is not found, so that a
+/// client cannot find out that it exists.
 fn find_own(connection: &Connection, scope: &str, id: &str) -> Outcome<Stream> {
     find(connection, id)?.filter(|stream| stream.scope == scope).ok_or(Failure::NotFound)
 }
 
+/// The stream with this id, of any scope.
 fn find(connection: &Connection, id: &str) -> Outcome<Option<Stream>> {
     let sql = "SELECT number, owner, position, bytes, ended_at IS NOT NULL FROM streams
          WHERE id = ?1";
@@ -194,7 +213,8 @@ fn find(connection: &Connection, id: &str) -> Outcome<Option<Stream>> {
     Ok(stream.optional()?)
 }
 
-/// A few at a time, so that opening a stream never takes long; more than are made.
+/// Removes a few expired streams, so that opening a stream stays fast; more than one, so that
+/// they become fewer.
 fn drop_ended(txn: &Txn<'_>, oldest: i64) -> Outcome<()> {
     let mut select = txn.sql("SELECT id, number FROM streams WHERE ended_at < ?1 LIMIT ?2")?;
     let ended = select.query_map((oldest, DROPPED), |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -1,16 +1,21 @@
-//! Removing: what has lost its use, and whole sessions.
+//! Removes unused messages and documents of a session, and whole sessions.
+//!
+//! A snapshot that is replaced or removed may leave messages and documents that no other snapshot
+//! refers to. They are not counted by reference: now and then all snapshots of the session are
+//! read, and what none of them uses is removed.
 
 use std::collections::{HashMap, HashSet};
 
-use super::failure::Outcome;
 use super::session_row::SessionRow;
-use super::writer::Txn;
 use super::{leases, rows, segments};
+use oxikit_sqlite::failure::Outcome;
+use oxikit_sqlite::writer::Txn;
 
-/// Removes the messages and documents that no snapshot of the session leads to, and
-/// answers how many bytes are left.
+/// Removes the messages and documents that no snapshot of the session uses. Returns the
+/// number of bytes that are left.
 pub(super) fn sweep(txn: &Txn<'_>, session: i64) -> Outcome<i64> {
     let used = Used::find(txn, session)?;
+    // A segment that is used up to a place keeps its messages before that place.
     for segment in numbers(txn, "SELECT number FROM segments WHERE session = ?1", session)? {
         match used.segments.get(&segment) {
             Some(length) => {
@@ -35,7 +40,7 @@ pub(super) fn sweep(txn: &Txn<'_>, session: i64) -> Outcome<i64> {
     Ok(count.query_row([session], |row| row.get(0))?)
 }
 
-/// What the snapshots of a session lead to.
+/// The segments and documents that the snapshots of a session use.
 #[derive(Default)]
 struct Used {
     /// Each with the place up to which it is read.
@@ -44,6 +49,7 @@ struct Used {
 }
 
 impl Used {
+    /// Follows all snapshots of the session.
     fn find(txn: &Txn<'_>, session: i64) -> Outcome<Self> {
         let mut used = Self::default();
         let mut select = txn
@@ -61,6 +67,7 @@ impl Used {
         Ok(used)
     }
 
+    /// Adds a segment up to a place, and all segments that it continues.
     fn add_segment(
         &mut self,
         txn: &Txn<'_>,
@@ -78,7 +85,7 @@ impl Used {
         Ok(())
     }
 
-    /// The document and those that it is a change of.
+    /// Adds a document and the documents that it is a patch of.
     fn add_document(
         &mut self,
         txn: &Txn<'_>,
@@ -87,6 +94,7 @@ impl Used {
     ) -> Outcome<()> {
         let sql = "SELECT base FROM documents WHERE session = ?1 AND number = ?2";
         let mut select = txn.sql(sql)?;
+        // A document that is known already was followed to its whole text before.
         while let Some(number) = document.filter(|number| !self.documents.contains(number)) {
             self.documents.insert(number);
             document = select.query_row((session, number), |row| row.get(0))?;
@@ -98,11 +106,11 @@ impl Used {
 /// Removes the session of this owner with all that belongs to it, and its lease.
 pub(super) fn delete(txn: &Txn<'_>, owner: &str, session: &str) -> Outcome<bool> {
     txn.sql("DELETE FROM leases WHERE owner = ?1 AND session = ?2")?.execute((owner, session))?;
-    txn.ring(&leases::bell_of(owner, session));
+    txn.publish(leases::lease_topic(owner, session));
     let Some(row) = SessionRow::find(txn.connection(), owner, session)? else { return Ok(false) };
     let number = row.number;
     for snapshot in rows::facts(txn.connection(), number)? {
-        txn.ring(&snapshot.id);
+        txn.publish(rows::snapshot_topic(&snapshot.id));
     }
     for segment in numbers(txn, "SELECT number FROM segments WHERE session = ?1", number)? {
         remove_segment(txn, number, segment)?;
@@ -113,6 +121,7 @@ pub(super) fn delete(txn: &Txn<'_>, owner: &str, session: &str) -> Outcome<bool>
     Ok(true)
 }
 
+/// Removes a segment with its messages.
 fn remove_segment(txn: &Txn<'_>, session: i64, segment: i64) -> Outcome<()> {
     txn.sql("DELETE FROM messages WHERE segment = ?1")?.execute([segment])?;
     txn.sql("DELETE FROM segments WHERE session = ?1 AND number = ?2")?
@@ -120,6 +129,7 @@ fn remove_segment(txn: &Txn<'_>, session: i64, segment: i64) -> Outcome<()> {
     Ok(())
 }
 
+/// The numbers that a query finds for a session.
 fn numbers(txn: &Txn<'_>, sql: &str, session: i64) -> Outcome<Vec<i64>> {
     let mut select = txn.sql(sql)?;
     let numbers = select.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?;

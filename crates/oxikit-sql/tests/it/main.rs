@@ -6,13 +6,11 @@
 mod model;
 #[cfg(feature = "sqlite")]
 mod odd_files;
-#[cfg(feature = "sqlite")]
-mod pages;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "sqlite")]
 mod project;
+mod revisions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-#[cfg(feature = "sqlite")]
-mod traces;
+mod tasks;

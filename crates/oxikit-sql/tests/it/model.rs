@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Nobody can tell the stores apart.
+    /// Asserts that all stores give the same results.
     async fn compare(&mut self) {
         let owner = Owner::nobody();
         let mut seen: Vec<Vec<String>> = Vec::new();

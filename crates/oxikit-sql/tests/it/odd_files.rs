@@ -1,9 +1,10 @@
-//! What may stand where a store expects its file: each is refused by name, or used.
+//! Paths at which a store does not find its own file: each is refused with the reason, or used.
 
 use std::fs;
 use std::path::Path;
 
-use oxikit_sql::{OpenError, ProjectStore, SqliteStore, TraceStore};
+use oxikit_sql::{OpenError, SqliteProject, SqliteStore};
+use oxikit_traces::TraceStore;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -103,7 +104,7 @@ fn a_trace_store_takes_its_own_files_only() {
 
 #[test]
 fn a_project_store_takes_its_own_files_only() {
-    check(|path| ProjectStore::open(path).map(drop));
+    check(|path| SqliteProject::open(path).map(drop));
 }
 
 #[test]
@@ -116,13 +117,13 @@ fn stores_do_not_take_each_others_files() {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name);
     drop(TraceStore::open(path("traces")).unwrap());
-    drop(ProjectStore::open(path("project")).unwrap());
+    drop(SqliteProject::open(path("project")).unwrap());
     drop(SqliteStore::open(path("sessions")).unwrap());
     for other in ["project", "sessions"] {
         assert!(matches!(TraceStore::open(path(other)), Err(OpenError::Foreign)), "{other}");
     }
     for other in ["traces", "sessions"] {
-        assert!(matches!(ProjectStore::open(path(other)), Err(OpenError::Foreign)), "{other}");
+        assert!(matches!(SqliteProject::open(path(other)), Err(OpenError::Foreign)), "{other}");
     }
     for other in ["project", "traces"] {
         assert!(matches!(SqliteStore::open(path(other)), Err(OpenError::Foreign)), "{other}");

@@ -7,5 +7,7 @@ mod growth;
 mod private;
 mod processes;
 mod proxy;
+mod revisions;
 mod server;
+mod tasks;
 mod turns;

@@ -5,6 +5,7 @@ mod contract;
 mod faults;
 mod growth;
 mod processes;
+mod tasks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ async fn put(
 }
 
 /// One turn: the lease, which is waited for, the latest snapshot, the next one.
-async fn turn(store: &SqliteStore, session: &str, id: &str) -> Result<(), StoreError> {
+async fn turn(store: &impl SessionStore, session: &str, id: &str) -> Result<(), StoreError> {
     let owner = Owner::nobody();
     let lease = wait_for_lease(store, session).await?;
     let latest = store.latest(&owner, session).await?;
@@ -78,7 +79,7 @@ async fn turn(store: &SqliteStore, session: &str, id: &str) -> Result<(), StoreE
     store.save(write, &|_| Ok(Some(after(latest.as_ref(), id)))).await.map(drop)
 }
 
-async fn wait_for_lease(store: &SqliteStore, session: &str) -> Result<Lease, StoreError> {
+async fn wait_for_lease(store: &impl SessionStore, session: &str) -> Result<Lease, StoreError> {
     loop {
         match store.lease(&Owner::nobody(), session, LONG).await {
             Err(StoreError::Conflict(_)) => tokio::time::sleep(Duration::from_millis(2)).await,

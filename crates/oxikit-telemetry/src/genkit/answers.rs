@@ -1,22 +1,25 @@
-//! Reads the answers of a server, whatever pieces they arrive in.
+//! Parses the HTTP answers of a server, independent of the pieces in which they arrive. Only
+//! their status matters; bodies are skipped.
 
 use std::fmt;
 
-/// A head longer than this, or with more fields, is no answer of a telemetry server.
+/// Maximum bytes of an answer's head. A larger one is refused: it is not from a telemetry server.
 const MAX_HEAD: usize = 16 * 1024;
+/// Maximum number of header fields of an answer. More are refused.
 const MAX_FIELDS: usize = 64;
-/// Likewise the line before a chunk, or one of the fields after the last.
+/// Maximum bytes of the line before a chunk, or of a field after the last chunk. A longer one is
+/// refused.
 const MAX_LINE: usize = 1024;
 
-/// How a request was answered.
+/// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// Whether the server closes the connection after it.
+    /// Whether the server closes the connection after this answer.
     pub(super) closes: bool,
 }
 
-/// What came is not HTTP.
+/// The error for bytes that are not HTTP.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -28,15 +31,14 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Takes what was read from the connection and gives answers. Their bodies are
-/// skipped.
+/// A parser that is fed with the bytes of a connection and returns answers.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     unread: Vec<u8>,
     part: Part,
 }
 
-/// What comes next.
+/// The part of an answer that is parsed next.
 #[derive(Debug, Default, Clone, Copy)]
 enum Part {
     #[default]
@@ -48,7 +50,7 @@ enum Part {
     Trailer(Answer),
 }
 
-/// How the end of a body is known.
+/// The way in which the end of a body is marked.
 enum Length {
     Bytes(u64),
     Chunked,
@@ -56,12 +58,12 @@ enum Length {
 }
 
 impl Answers {
-    /// More was read.
+    /// Adds bytes that were read from the connection.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.unread.extend_from_slice(bytes);
     }
 
-    /// The next answer that is complete.
+    /// The next complete answer; `None` if more bytes are needed.
     pub(super) fn next(&mut self) -> Result<Option<Answer>, Malformed> {
         loop {
             let step = match self.part {
@@ -114,7 +116,7 @@ impl Answers {
         self.unread.drain(..end);
         let answer = Answer { status, closes };
         Ok(Some(match (status, length) {
-            // Switching protocols is nothing that was asked for.
+            // No request asks for another protocol.
             (101, _) => return Err(Malformed),
             (100..200, _) => Step::Next(Part::Head),
             (204 | 304, _) => Step::Done(answer),
@@ -147,8 +149,8 @@ impl Answers {
         Ok(Some(if is_last { Step::Done(answer) } else { Step::Next(Part::Trailer(answer)) }))
     }
 
-    /// Skips what is there of so many bytes: how many are left, `None` if nothing
-    /// was there.
+    /// Skips up to `left` bytes of those that have arrived. Returns the number that is still to be
+    /// skipped, or `None` if no bytes have arrived.
     fn skip(&mut self, left: u64) -> Option<u64> {
         let here = left.min(self.unread.len() as u64);
         if here == 0 && left > 0 {
@@ -159,7 +161,7 @@ impl Answers {
     }
 }
 
-/// What a part leads to.
+/// The result of parsing one part.
 enum Step {
     Next(Part),
     Done(Answer),

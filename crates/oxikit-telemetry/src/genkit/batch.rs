@@ -1,6 +1,6 @@
-//! Events as the requests that tell them.
+//! Turns events into the bodies of requests.
 //!
-//! A span that began and ended since the last time is told once; all spans of a
+//! A span that began and ended since the last batch is sent once; all spans of a
 //! trace are one request, and so are all log lines.
 
 use std::collections::HashMap;
@@ -10,23 +10,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use oxikit_core::{SpanError, SpanRecord, SpanStatus, TraceId};
 use oxikit_wire::JsonObject;
 use oxikit_wire::trace::{
-    Annotation, InstrumentationLibrary, SameProcess, SpanData, SpanStatusData, TimeEvent,
-    TimeEvents, TraceData,
+    Annotation, InstrumentationLibrary, STATUS_ERROR, SameProcess, SpanData, SpanStatusData,
+    TimeEvent, TimeEvents, TraceData,
 };
 
 use super::logs::{LogLine, LogsBody};
 use super::queue::Event;
 
-/// A body that is sent whole, again if need be: the server merges by id.
+/// A request. It may be sent more than once: the server merges spans by their ids.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) route: Route,
     pub(super) body: Vec<u8>,
-    /// Ended spans and log lines in it: what is lost if it is.
+    /// Number of ended spans and log lines in it, which counts as lost if the request is dropped.
     pub(super) counts: u64,
 }
 
-/// What a request is for.
+/// The kind of a request, which decides its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     Traces,
@@ -42,14 +42,14 @@ impl Route {
     }
 }
 
-/// The requests that tell these events, and how many events no request can tell.
+/// The requests for these events, and the number of events that cannot be written as JSON.
 pub(super) fn requests(events: Vec<Event>) -> (Vec<Request>, u64) {
     let mut traces: Vec<Vec<SpanRecord>> = Vec::new();
     let mut places: HashMap<TraceId, usize> = HashMap::new();
     let mut logs: Vec<LogLine> = Vec::new();
     for event in events {
         let span = match event {
-            // One that has ended by now has its end in the queue.
+            // If the span has ended by now, its end is in the queue and is enough.
             Event::Start(open) => open.record(),
             Event::End(span) => Some(span),
             Event::Log(line) => {
@@ -84,6 +84,8 @@ pub(super) fn requests(events: Vec<Event>) -> (Vec<Request>, u64) {
     (requests, lost)
 }
 
+/// The spans of one trace. The trace has the name and the times of its root span, if that is
+/// among them; the server merges later posts of the same trace.
 fn trace_data(spans: Vec<SpanRecord>) -> TraceData {
     let mut trace = TraceData::default();
     for span in spans {
@@ -99,6 +101,8 @@ fn trace_data(spans: Vec<SpanRecord>) -> TraceData {
     trace
 }
 
+/// One span in Genkit's format. The constants are those of the official runtimes, as the tools
+/// expect them. A span that still runs has the end time 0.
 fn span_data(span: SpanRecord) -> SpanData {
     let end_time = span.end.map_or(0.0, milliseconds);
     let (status, events) = match span.status {
@@ -113,7 +117,6 @@ fn span_data(span: SpanRecord) -> SpanData {
         end_time,
         attributes: span.attributes,
         display_name: span.name,
-        links: Vec::new(),
         instrumentation_library: InstrumentationLibrary {
             name: "genkit-tracer".to_owned(),
             version: Some("v1".to_owned()),
@@ -123,9 +126,11 @@ fn span_data(span: SpanRecord) -> SpanData {
         same_process_as_parent_span: Some(SameProcess { value: true }),
         status: Some(status),
         time_events: Some(TimeEvents { time_event: events }),
+        ..SpanData::default()
     }
 }
 
+/// The status of a failed span, and the event by which the tools show its causes.
 fn failure(error: SpanError, time: f64) -> (SpanStatusData, Vec<TimeEvent>) {
     let SpanError { code, message, report, .. } = error;
     let mut attributes = JsonObject::new();
@@ -133,7 +138,10 @@ fn failure(error: SpanError, time: f64) -> (SpanStatusData, Vec<TimeEvent>) {
     attributes.insert("exception.message".into(), message.clone().into());
     attributes.insert("exception.stacktrace".into(), report.into());
     let annotation = Annotation { description: "exception".to_owned(), attributes };
-    (SpanStatusData { code: 2, message: Some(message) }, vec![TimeEvent { time, annotation }])
+    (
+        SpanStatusData { code: STATUS_ERROR, message: Some(message) },
+        vec![TimeEvent { time, annotation }],
+    )
 }
 
 /// Milliseconds since 1970, with fractions.

@@ -1,12 +1,11 @@
-//! One connection to the server, with many requests on their way at once.
+//! One connection to the server, with many requests in flight (HTTP pipelining).
 //!
-//! Not a general HTTP client, because it need not be one: the server takes one
-//! trace a request, so a busy application has thousands of small ones, and a
-//! client that is fit for anything costs more for each than the whole run that
-//! is told. All requests here are posts of JSON without a meaning in their
-//! order, and may be sent twice. So a batch is one write, its answers are
-//! read one after the other, and what was not answered is sent again elsewhere.
-//! Only plain `http`, no redirects, no cookies, no compression.
+//! It is not a general HTTP client. The server accepts one trace per request, so a busy
+//! application sends thousands of small requests, and a general client costs more for each
+//! of them than the run that it reports. All requests are posts of JSON whose
+//! order does not matter, and they may be sent twice. So a batch is one write, its answers are
+//! read one after the other, and requests without an answer are sent again on the next connection.
+//! Only plain `http`; no redirects, no cookies, no compression.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -21,16 +20,21 @@ use super::answers::{Answer, Answers};
 use super::batch::Request;
 use super::server::Server;
 
+/// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// For one answer, and for a batch to be taken from us.
+/// Maximum time to write a batch, and to wait for one answer. Beyond it the connection is broken.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// What is on its way at once: a server that answers late holds up no more.
+/// Maximum number of requests in flight. It bounds what has to be sent again if the server does
+/// not answer.
 const MAX_REQUESTS: usize = 256;
+/// Maximum bytes of the requests in flight, but at least one request.
 const MAX_BYTES: usize = 256 * 1024;
+/// Bytes of the read buffer.
 const READ: usize = 16 * 1024;
-/// While more than a few answers are to come, they are let come together, so that
-/// the thread need not wake up for each. What that saves was not measured by itself.
+/// While more answers than this are expected, the reader pauses for [`GATHER`], so that the thread
+/// does not wake up for each of them. The saving was not measured separately.
 const FEW: usize = 4;
+/// Pause before a read while many answers are expected.
 const GATHER: Duration = Duration::from_millis(1);
 
 /// A connection to a server.
@@ -39,25 +43,25 @@ pub(super) struct Connection {
     pub(super) server: Arc<Server>,
     stream: TcpStream,
     answers: Answers,
-    /// What is written, kept for its room.
+    /// The bytes of the batch. The buffer is kept to reuse its memory.
     text: Vec<u8>,
     read: Box<[u8]>,
 }
 
-/// What became of a batch.
+/// The result of sending a batch.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// How many requests were answered.
+    /// Number of requests that were answered.
     pub(super) answered: usize,
-    /// How many spans and lines the server would not take.
+    /// Number of spans and log lines that the server refused.
     pub(super) refused: u64,
-    /// Whether the connection can be used again, or how it broke.
+    /// Whether the connection can be used again, or the error that broke it.
     pub(super) stays_open: io::Result<bool>,
 }
 
 impl Connection {
-    /// Connects to the first of the host's addresses where somebody listens:
-    /// `localhost` may be `::1` first while the server is at `127.0.0.1` only.
+    /// Connects to the first of the host's addresses that accepts a connection:
+    /// `localhost` may resolve to `::1` first while the server listens at `127.0.0.1` only.
     pub(super) async fn open(server: Arc<Server>) -> io::Result<Self> {
         let address = (server.host.as_str(), server.port);
         let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await??;
@@ -66,12 +70,12 @@ impl Connection {
         Ok(Self { server, stream, answers: Answers::default(), text: Vec::new(), read })
     }
 
-    /// Sends the first of these requests together and takes away those that were
+    /// Sends the first of these requests in one write, and removes those that were
     /// answered.
     pub(super) async fn exchange(&mut self, requests: &mut VecDeque<Request>) -> Exchange {
         let sent = self.write_down(requests);
-        // A server that answers and closes early breaks the write; what it
-        // answered is read all the same.
+        // If the server closes the connection early, the write fails. The answers that it has
+        // sent before are still read.
         let written = timeout(ANSWER_TIMEOUT, self.stream.write_all(&self.text)).await;
         let mut exchange = Exchange { answered: 0, refused: 0, stays_open: Ok(true) };
         while exchange.answered < sent {
@@ -98,7 +102,7 @@ impl Connection {
         exchange
     }
 
-    /// Writes down the first requests: how many.
+    /// Writes the first requests into the buffer; returns their number.
     fn write_down(&mut self, requests: &VecDeque<Request>) -> usize {
         self.text.clear();
         let Server { authority, path, .. } = &*self.server;
@@ -120,7 +124,7 @@ impl Connection {
         many
     }
 
-    /// The next answer, of so many to come.
+    /// The next answer; `to_come` answers are expected in all.
     async fn answer(&mut self, to_come: usize) -> io::Result<Answer> {
         let read = async {
             loop {

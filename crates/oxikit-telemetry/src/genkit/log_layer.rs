@@ -1,4 +1,4 @@
-//! What the application logs, on its way to the developer tools.
+//! The `tracing` layer that sends log lines to the developer tools.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -14,20 +14,21 @@ use super::GenkitExporter;
 use super::logs::{AnyValue, Field, LogLine};
 use super::queue;
 
-/// A text is cut after so many bytes.
+/// Maximum bytes of a text. The rest is cut.
 const MAX_TEXT: usize = 8 * 1024;
-/// What connections say about themselves below `INFO`. Whoever sends them by
-/// one of these makes more of them.
-const TALKERS: [&str; 6] = ["h2", "hyper", "mio", "reqwest", "tokio_tungstenite", "tungstenite"];
+/// Crates whose lines below `INFO` are not sent: they log every use of a connection, so that
+/// sending their lines could cause further ones without end.
+const CONNECTION_CRATES: [&str; 6] =
+    ["h2", "hyper", "mio", "reqwest", "tokio_tungstenite", "tungstenite"];
 
-/// A server's line for each request. The trace of the request says the same.
+/// The target of the access log of a server, which is not sent: each request has a trace.
 const ACCESS: &str = "oxikit::access";
 
 /// Sends log lines to the developer tools, each with the trace it belongs to.
 ///
-/// Made by [`GenkitExporter::log_layer`]. Secrets are covered as in spans. Not sent
-/// are the access log of a server, as each of its requests has a trace, and lines of
-/// this crate itself: an exporter that sends its own failures has no end of them.
+/// Made by [`GenkitExporter::log_layer`]. Secrets are covered as in spans. Two kinds of lines are
+/// not sent: the access log of a server, because each of its requests has a trace, and lines of
+/// this crate itself, because the report of a failure to send could fail again.
 ///
 /// ```no_run
 /// use oxikit_telemetry::GenkitExporter;
@@ -51,7 +52,14 @@ impl LogLayer {
         Self { exporter, level: LevelFilter::INFO }
     }
 
-    /// Sends lines of this level and above; `INFO` otherwise.
+    /// Sends lines of this level and more severe ones; the default is `INFO`.
+    ///
+    /// ```
+    /// use oxikit_telemetry::GenkitExporter;
+    /// use tracing_subscriber::filter::LevelFilter;
+    ///
+    /// let layer = GenkitExporter::new().log_layer().with_level(LevelFilter::DEBUG);
+    /// ```
     #[must_use]
     pub fn with_level(mut self, level: impl Into<LevelFilter>) -> Self {
         self.level = level.into();
@@ -64,7 +72,7 @@ impl LogLayer {
         *metadata.level() <= self.level
             && metadata.target() != ACCESS
             && !is_from("oxikit_telemetry")
-            && (*metadata.level() <= Level::INFO || !TALKERS.into_iter().any(is_from))
+            && (*metadata.level() <= Level::INFO || !CONNECTION_CRATES.into_iter().any(is_from))
     }
 }
 
@@ -85,7 +93,7 @@ impl<S: Subscriber> Layer<S> for LogLayer {
     }
 }
 
-/// Writes what an event says into a line.
+/// Copies the message and the fields of an event into a line.
 struct Fields<'a>(&'a mut LogLine);
 
 impl Fields<'_> {

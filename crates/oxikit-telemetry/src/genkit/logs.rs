@@ -1,4 +1,4 @@
-//! Log lines in the form in which the developer tools take them: OTLP as JSON.
+//! Log lines in the format that the developer tools accept: OTLP as JSON.
 
 use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,17 +14,18 @@ pub(super) struct LogLine {
     pub(super) level: Level,
     pub(super) message: String,
     pub(super) fields: Vec<Field>,
-    /// The action that wrote it.
+    /// The span of the action that wrote the line; `None` outside of actions.
     pub(super) span: Option<(TraceId, SpanId)>,
 }
 
 impl LogLine {
-    /// About what it holds in memory.
+    /// The approximate number of bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.message.len() + self.fields.iter().map(Field::bytes).sum::<usize>()
     }
 
-    /// Without its secrets. Done where it is sent, not where it is written.
+    /// The line without its secrets. The sender calls this, so that the code that logs does not
+    /// pay for it.
     pub(super) fn redacted(mut self) -> Self {
         redact_text(&mut self.message);
         for Field { key, value } in &mut self.fields {
@@ -69,7 +70,7 @@ impl Field {
 pub(super) enum AnyValue {
     #[serde(rename = "stringValue")]
     Text(String),
-    /// As text: JSON numbers do not hold 64 bits everywhere.
+    /// Written as text, because many JSON readers round numbers of 64 bits.
     #[serde(rename = "intValue")]
     Integer(String),
     #[serde(rename = "doubleValue")]
@@ -78,7 +79,8 @@ pub(super) enum AnyValue {
     Bool(bool),
 }
 
-/// The body of one request.
+/// The body of one request. The types below are the part of OTLP's JSON format for logs that the
+/// developer tools read.
 pub(super) struct LogsBody<'a>(pub(super) &'a [LogLine]);
 
 impl Serialize for LogsBody<'_> {
@@ -160,6 +162,7 @@ impl<'a> LogRecord<'a> {
     }
 }
 
+/// The number and the name of a level in OTLP.
 fn severity(level: Level) -> (u8, &'static str) {
     match level {
         Level::TRACE => (1, "TRACE"),

@@ -1,9 +1,9 @@
-//! What waits to be sent.
+//! The queue of events between the application and the sender.
 //!
-//! One queue, bounded in number and bytes, under a short lock. Nobody who puts
-//! something in ever waits: what there is no room for is given up, the oldest
-//! first, and counted. A span that begins is only shown early, and told again at
-//! its end, so it is given up first and counts as no loss.
+//! The queue is bounded in number and bytes, under a short lock. Adding an event never waits: when
+//! the queue is full, the oldest events are dropped and counted. The start of a span is only sent so
+//! that it is shown early, and its end repeats all of it; so starts are dropped first, and are not
+//! counted as lost.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,19 +17,22 @@ use tokio::time::timeout;
 
 use super::logs::LogLine;
 
-/// What may wait.
+/// Maximum number of queued events. Beyond it the oldest are dropped.
 const MAX_EVENTS: usize = 8192;
+/// Maximum bytes of queued events. Beyond it the oldest are dropped.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// What may wait while no server is known.
+/// Maximum number of queued events while no server is known.
 const MAX_BACKLOG: usize = 256;
-/// What is taken at once. So much more than the queue is in memory at most.
+/// Maximum number of events that the sender takes at once. They are in memory in addition to the
+/// queue.
 const MAX_TAKEN: usize = 2048;
+/// Maximum bytes that the sender takes at once, but at least one event.
 const MAX_TAKEN_BYTES: usize = 4 * 1024 * 1024;
-/// How long events are collected. Most spans have ended by then and are told once;
-/// people who look on do not notice.
+/// Time that events are collected before they are sent. Most spans have ended by then and are sent
+/// once; users do not notice the delay.
 const COLLECT: Duration = Duration::from_millis(40);
 
-/// Something to tell the server.
+/// An event for the server.
 #[derive(Debug)]
 pub(super) enum Event {
     Start(OpenSpan),
@@ -38,7 +41,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// About what it takes in memory.
+    /// The approximate number of bytes in memory.
     fn bytes(&self) -> usize {
         let own = size_of::<Self>();
         match self {
@@ -53,7 +56,7 @@ impl Event {
         }
     }
 
-    /// Whether something is lost without it.
+    /// Whether the event counts as lost if it is dropped.
     fn counts(&self) -> bool {
         !matches!(self, Self::Start(_))
     }
@@ -69,23 +72,23 @@ fn bytes_of(value: &Value) -> usize {
     size_of::<Value>() + held
 }
 
-/// What was taken out, and who waits for its end.
+/// Events that the sender has taken, and the callers of `flush` that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) events: Vec<Event>,
-    /// Dropped when all is done.
+    /// The sender drops them when all events are sent, which wakes the callers.
     pub(super) flushers: Vec<oneshot::Sender<()>>,
 }
 
-/// How things stand between the application and the sender.
+/// The state of the server, as far as it is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Reach {
     /// No server is known yet.
     #[default]
     Unknown,
-    /// As far as is known, the server is there.
+    /// The server was named, and the last attempt did not fail.
     There,
-    /// The server was not there when it was last tried.
+    /// The server was unreachable at the last attempt.
     Away,
     /// Nothing is sent any more.
     Closed,
@@ -95,8 +98,8 @@ enum Reach {
 pub(super) struct Queue {
     state: Mutex<State>,
     dropped: AtomicU64,
-    /// Wakes the sender: an event in an empty queue, a batch that is full, or
-    /// something that cannot wait.
+    /// Wakes the sender: for the first event of an empty queue, for a full batch, and for
+    /// urgent work (a flush, another server, the end).
     wake: Notify,
 }
 
@@ -104,9 +107,9 @@ pub(super) struct Queue {
 struct State {
     events: VecDeque<(usize, Event)>,
     bytes: usize,
-    /// How many were ever put in.
+    /// Number of events that were ever added.
     pushed: u64,
-    /// Who waits, and for how many of them.
+    /// Callers of `flush`, each with the value of `pushed` up to which it waits.
     flushers: Vec<(u64, oneshot::Sender<()>)>,
     reach: Reach,
     /// Another server was named since the sender last looked.
@@ -135,7 +138,7 @@ impl Queue {
         }
     }
 
-    /// A server was named.
+    /// Records that a server was set, and wakes the sender.
     pub(super) fn moved(&self) {
         let mut state = self.lock();
         if state.reach != Reach::Closed {
@@ -146,8 +149,8 @@ impl Queue {
         self.wake.notify_one();
     }
 
-    /// Waits until what is in the queue now was sent or given up; not while the
-    /// server is away.
+    /// Waits until the present events were sent or dropped. Returns at once while the server is
+    /// unreachable.
     pub(super) async fn flush(&self) {
         let done = {
             let mut state = self.lock();
@@ -156,7 +159,7 @@ impl Queue {
             }
             let (flusher, done) = oneshot::channel();
             if state.flushers.len() == state.flushers.capacity() {
-                // Room of those who wait no longer, before more is taken.
+                // Removes waiters that have gone before the list grows.
                 state.flushers.retain(|(_, flusher)| !flusher.is_closed());
             }
             let upto = state.pushed;
@@ -164,11 +167,11 @@ impl Queue {
             done
         };
         self.wake.notify_one();
-        // The sender says nothing: it drops the other end.
+        // The sender never sends a value: it drops its end, which ends the wait.
         let _ = done.await;
     }
 
-    /// Nothing is taken in from now on. The sender sends what is left, once.
+    /// Refuses new events. The sender tries once to send the rest.
     pub(super) fn close(&self) {
         self.lock().reach = Reach::Closed;
         self.wake.notify_one();
@@ -184,9 +187,9 @@ impl Queue {
         }
     }
 
-    // For the sender, of which there is one.
+    // The following functions are for the sender, of which there is only one.
 
-    /// Waits for events, and a little longer for more of them. `None` once the
+    /// Waits for events, and then up to [`COLLECT`] for more of them. `None` once the
     /// queue is closed and empty.
     pub(super) async fn take(&self) -> Option<Taken> {
         self.woken_when(|state| !state.events.is_empty() || state.is_urgent()).await;
@@ -197,7 +200,7 @@ impl Queue {
         (state.reach != Reach::Closed || !taken.events.is_empty()).then_some(taken)
     }
 
-    /// The server answers.
+    /// Records that the server has answered.
     pub(super) fn there(&self) {
         let mut state = self.lock();
         if state.reach == Reach::Away {
@@ -205,8 +208,8 @@ impl Queue {
         }
     }
 
-    /// The server is away: nobody waits for it. `false` if another one was named
-    /// meanwhile, which may be there.
+    /// Records that the server is unreachable, and releases callers of `flush`. Returns `false` if
+    /// another server was set meanwhile, which should be tried first.
     pub(super) fn away(&self) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.moved) && !state.is_closed() {
@@ -219,7 +222,8 @@ impl Queue {
         true
     }
 
-    /// Waits before the next try, less if there is a new server or an end.
+    /// Waits before the next attempt; returns early if another server is set or the queue is
+    /// closed.
     pub(super) async fn pause(&self, delay: Duration) {
         let _ = timeout(delay, self.woken_when(|state| state.moved || state.is_closed())).await;
         self.lock().moved = false;
@@ -229,7 +233,7 @@ impl Queue {
         self.lock().is_closed()
     }
 
-    /// Nobody sends any more.
+    /// Closes the queue because the sender has ended. Events that are left are counted as dropped.
     pub(super) fn abandon(&self) {
         let closed = State { reach: Reach::Closed, ..State::default() };
         let left = std::mem::replace(&mut *self.lock(), closed);
@@ -249,8 +253,8 @@ impl Queue {
 }
 
 impl State {
-    /// Makes room for one more: how many others were lost for it, or `None` if it
-    /// is not taken in itself.
+    /// Makes room for one event. Returns how many others were dropped for it, or `None` if the event
+    /// itself is refused.
     fn make_room(&mut self, size: usize, event: &Event) -> Option<u64> {
         let max_events = match self.reach {
             Reach::Closed => return None,
@@ -292,7 +296,7 @@ impl State {
         Taken { events, flushers }
     }
 
-    /// Whether what is there is to be sent at once.
+    /// Whether the queued events should be sent without waiting for more.
     fn is_urgent(&self) -> bool {
         !self.flushers.is_empty() || self.is_closed() || self.events.len() >= MAX_TAKEN
     }

@@ -1,4 +1,4 @@
-//! Where a telemetry server is.
+//! The address of a telemetry server.
 
 use std::fmt;
 
@@ -10,16 +10,18 @@ use oxikit_core::Status;
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Server {
     url: String,
-    /// As it is looked up: an IPv6 address has no brackets.
+    /// The host for the lookup: an IPv6 address without its brackets.
     pub(super) host: String,
     pub(super) port: u16,
-    /// As the header `host` says it.
+    /// Host and port for the header `host`.
     pub(super) authority: String,
-    /// Without a slash at its end.
+    /// The path without a slash at its end.
     pub(super) path: String,
 }
 
 impl Server {
+    /// Parses the URL. Only plain `http` without user, query and fragment is accepted; the error
+    /// names the part that is wrong.
     pub(super) fn parse(url: &str) -> Result<Self, Status> {
         let refuse = |why: &str| {
             Status::invalid_argument(format!(

@@ -1,4 +1,4 @@
-//! Where spans are sent, and how.
+//! The configuration of the OTLP exporter: destination, format, limits, sampling.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use oxikit_core::{Secret, TraceId};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
-/// Where and how an [`OtlpExporter`](crate::OtlpExporter) sends.
+/// The configuration of an [`OtlpExporter`](crate::OtlpExporter).
 ///
-/// In code it begins with [`new`](Self::new); [`from_env`](Self::from_env) reads the
-/// standard variables of OpenTelemetry instead. Those that begin with
-/// `OTEL_EXPORTER_OTLP_TRACES_` go before those without `TRACES_`.
+/// [`new`](Self::new) makes one in code; [`from_env`](Self::from_env) reads the
+/// standard variables of OpenTelemetry instead. Variables that begin with
+/// `OTEL_EXPORTER_OTLP_TRACES_` take precedence over those without `TRACES_`.
 ///
 /// | variable | meaning | without it |
 /// | --- | --- | --- |
@@ -29,7 +29,23 @@ use reqwest::header::{HeaderName, HeaderValue};
 /// | `OTEL_TRACES_EXPORTER` | `otlp`, or `none` for nothing | `otlp` |
 /// | `OTEL_SDK_DISABLED` | `true` for nothing | `false` |
 ///
-/// An empty variable is one that is not there.
+/// An empty variable counts as not set.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxikit_telemetry::{OtlpConfig, OtlpProtocol};
+///
+/// # fn main() -> Result<(), oxikit_telemetry::OtlpConfigError> {
+/// let config = OtlpConfig::new("https://collector.example/v1/traces")?
+///     .with_protocol(OtlpProtocol::HttpJson)
+///     .with_header("authorization", "Bearer a-key")?
+///     .with_service_name("orders")
+///     .with_sample_ratio(0.1)
+///     .with_timeout(Duration::from_secs(5));
+/// assert!(!format!("{config:?}").contains("a-key"));
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct OtlpConfig {
     pub(super) endpoint: Secret<Url>,
@@ -43,7 +59,7 @@ pub struct OtlpConfig {
     pub(super) sampler: Sampler,
 }
 
-/// How spans are written.
+/// The format of the requests to the collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OtlpProtocol {
     /// Protobuf over HTTP.
@@ -53,19 +69,19 @@ pub enum OtlpProtocol {
     HttpJson,
 }
 
-/// Why nothing can be sent with this configuration.
+/// The reason why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OtlpConfigError {
     /// A setting has a value that cannot be used.
     #[error("{setting} {problem}")]
     Setting {
-        /// The variable, or what it is in code.
+        /// The name of the variable, or a description of the setting in code.
         setting: String,
-        /// What is wrong with it, and what to write instead.
+        /// The mistake, and the value to write instead.
         problem: String,
     },
-    /// The HTTP client cannot be made, mostly for want of root certificates.
+    /// The HTTP client cannot be made, mostly because the machine has no root certificates.
     #[error("the HTTP client for the collector cannot be made: {0}")]
     Client(#[source] reqwest::Error),
 }
@@ -77,7 +93,11 @@ impl OtlpConfigError {
 }
 
 impl OtlpConfig {
-    /// Sends to this URL as it stands, such as `http://localhost:4318/v1/traces`.
+    /// Sends to this URL without adding a path, such as `http://localhost:4318/v1/traces`.
+    ///
+    /// # Errors
+    ///
+    /// [`OtlpConfigError::Setting`] if the URL is not an HTTP address.
     pub fn new(endpoint: &str) -> Result<Self, OtlpConfigError> {
         let endpoint = parse_url("the endpoint", endpoint)?;
         Ok(Self {
@@ -93,14 +113,19 @@ impl OtlpConfig {
         })
     }
 
-    /// How spans are written.
+    /// Sets the format of the requests; protobuf by default.
     #[must_use]
     pub fn with_protocol(mut self, protocol: OtlpProtocol) -> Self {
         self.protocol = protocol;
         self
     }
 
-    /// One more header of every request, such as the key of a tracing service.
+    /// Adds a header to every request, such as the key of a tracing service. Its value never
+    /// appears in errors or debug output.
+    ///
+    /// # Errors
+    ///
+    /// [`OtlpConfigError::Setting`] if the name or the value is not valid in HTTP.
     pub fn with_header(self, name: &str, value: &str) -> Result<Self, OtlpConfigError> {
         self.add_header("a header", name, value)
     }
@@ -122,21 +147,22 @@ impl OtlpConfig {
         Ok(self)
     }
 
-    /// How long a batch may take with all its retries, a day at most. At first 10 s.
+    /// Maximum time of a batch with all its retries; 10 s by default, a day at most. Beyond it the
+    /// spans of the batch are lost.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
         self
     }
 
-    /// The resource attribute `service.name`.
+    /// Sets the resource attribute `service.name`, by which tracing tools group spans.
     #[must_use]
     pub fn with_service_name(self, name: &str) -> Self {
         self.with_resource_attribute("service.name", name)
     }
 
-    /// What is true for all spans, such as `deployment.environment.name`. One that
-    /// is given again is replaced.
+    /// Sets an attribute of all spans, such as `deployment.environment.name`. It replaces an
+    /// attribute of the same name.
     #[must_use]
     pub fn with_resource_attribute(mut self, name: &str, value: &str) -> Self {
         self.resource.retain(|(known, _)| known != name);
@@ -144,29 +170,29 @@ impl OtlpConfig {
         self
     }
 
-    /// How long a span may wait for others. At first 5 s.
+    /// Maximum time that a span waits for others before a batch is sent; 5 s by default.
     #[must_use]
     pub fn with_schedule_delay(mut self, delay: Duration) -> Self {
         self.schedule_delay = delay;
         self
     }
 
-    /// How many spans may wait; more are dropped. At first 2048.
+    /// Maximum number of queued spans; 2048 by default. Further ones are dropped.
     #[must_use]
     pub fn with_max_queue_size(mut self, spans: usize) -> Self {
         self.max_queue = spans.max(1);
         self
     }
 
-    /// How many spans a batch may have. At first 512.
+    /// Maximum number of spans in a batch; 512 by default. A full batch is sent at once.
     #[must_use]
     pub fn with_max_batch_size(mut self, spans: usize) -> Self {
         self.max_batch = spans.max(1);
         self
     }
 
-    /// Which share of the traces is sent, from 0 to 1. A trace is sent whole or
-    /// not at all.
+    /// Sets the share of traces that are sent, from 0 to 1; all by default. A trace is sent
+    /// completely or not at all, also if several processes take part in it.
     #[must_use]
     pub fn with_sample_ratio(mut self, ratio: f64) -> Self {
         self.sampler = Sampler::ratio(ratio);
@@ -182,11 +208,11 @@ pub(super) fn parse_url(setting: &str, url: &str) -> Result<Url, OtlpConfigError
     })
 }
 
-/// Decides by the trace id, as the samplers of other languages do, so that all
-/// parts of a trace are kept or none.
+/// Samples traces by their ids, as the samplers of other languages do, so that all
+/// processes keep the same traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sampler {
-    /// Of the 63 bits that are looked at, values below this are kept.
+    /// Traces are kept if the number of 63 bits from their id is below this one.
     below: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Our spans as OTLP has them.
+//! Converts spans to the messages of OTLP.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,16 +11,17 @@ use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use oxikit_core::{SpanError, SpanRecord, SpanStatus};
-use oxikit_wire::JsonObject;
+use oxikit_wire::{JsonObject, attribute};
 use serde::Deserialize;
 use serde_json::Value;
 
 const NAME: &str = "oxikit";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// This trace was sampled: the lowest bit of its flags in W3C's trace context.
+/// The flag that the trace was sampled: the lowest bit of the flags in W3C's trace context.
 const SAMPLED: u32 = 1;
 
+/// One request with all these spans. They share the resource and the scope, which OTLP sends once.
 pub(super) fn request(spans: Vec<SpanRecord>, resource: &Resource) -> ExportTraceServiceRequest {
     let scope = InstrumentationScope {
         name: NAME.into(),
@@ -40,7 +41,7 @@ pub(super) fn request(spans: Vec<SpanRecord>, resource: &Resource) -> ExportTrac
     ExportTraceServiceRequest { resource_spans: vec![resource_spans] }
 }
 
-/// What is true for all spans of this process.
+/// The attributes of this process, which belong to all its spans.
 pub(super) fn resource(own: &[(String, String)]) -> Resource {
     let mut attributes = vec![
         text("telemetry.sdk.name", NAME),
@@ -54,12 +55,15 @@ pub(super) fn resource(own: &[(String, String)]) -> Resource {
     Resource { attributes, ..Resource::default() }
 }
 
+/// The name of the executable without its directory and extension, for `service.name`.
 fn program() -> String {
     let path = std::env::current_exe().ok();
     let name = path.as_deref().and_then(|path| path.file_stem());
     name.map_or_else(|| "rust".into(), |name| name.to_string_lossy().into_owned())
 }
 
+/// One span. Genkit's own attributes are sent beside those that OpenTelemetry defines, so that
+/// tools of both kinds can read it.
 fn span(record: SpanRecord) -> Span {
     let SpanRecord { trace_id, span_id, parent_span_id, name, start, end, .. } = record;
     let end = nanoseconds(end.unwrap_or(start));
@@ -85,6 +89,7 @@ fn span(record: SpanRecord) -> Span {
     }
 }
 
+/// The status of a failed span, and the `exception` event by which tools show the causes.
 fn failure(error: SpanError, at: u64) -> (Status, Vec<Event>) {
     let event = Event {
         time_unix_nano: at,
@@ -99,14 +104,14 @@ fn failure(error: SpanError, at: u64) -> (Status, Vec<Event>) {
     (Status { code: StatusCode::Error.into(), message: error.message }, vec![event])
 }
 
-/// What tools for generative models look for, in the names that OpenTelemetry
-/// gives it.
+/// The attributes that OpenTelemetry defines for generative models, from those of Genkit. Tracing
+/// tools show models and tokens by them.
 fn generative(attributes: &JsonObject) -> Vec<KeyValue> {
     let get = |name: &str| attributes.get(name).and_then(Value::as_str);
-    let Some(name) = get("genkit:name") else {
+    let Some(name) = get(attribute::NAME) else {
         return Vec::new();
     };
-    let (operation, named) = match get("genkit:metadata:subtype") {
+    let (operation, named) = match get(attribute::SUBTYPE) {
         Some("model") => ("chat", text("gen_ai.request.model", model(name))),
         Some("embedder") => ("embeddings", text("gen_ai.request.model", model(name))),
         Some("tool") => ("execute_tool", text("gen_ai.tool.name", name)),
@@ -115,16 +120,17 @@ fn generative(attributes: &JsonObject) -> Vec<KeyValue> {
     };
     let mut known = vec![text("gen_ai.operation.name", operation), named];
     if operation == "chat" {
-        known.extend(get("genkit:output").map_or_else(Vec::new, usage));
+        known.extend(get(attribute::OUTPUT).map_or_else(Vec::new, usage));
     }
     known
 }
 
-/// The name as its provider knows it.
+/// The name of a model without the namespace of its provider.
 fn model(name: &str) -> &str {
     name.split_once('/').map_or(name, |(_, model)| model)
 }
 
+/// The numbers of tokens in the output of a model.
 fn usage(output: &str) -> Vec<KeyValue> {
     #[derive(Deserialize)]
     struct Output {
@@ -136,7 +142,7 @@ fn usage(output: &str) -> Vec<KeyValue> {
         input_tokens: Option<f64>,
         output_tokens: Option<f64>,
     }
-    // An output that was cut is no JSON any more, and tells nothing.
+    // An output that was cut is not valid JSON any more and is left out.
     let Ok(Output { usage: Some(usage) }) = serde_json::from_str(output) else {
         return Vec::new();
     };
@@ -155,7 +161,7 @@ fn key_values(members: JsonObject) -> Vec<KeyValue> {
     known.map(|(key, value)| key_value(key, value)).collect()
 }
 
-/// `None` for `null`, which attributes cannot say.
+/// A JSON value as an attribute value; `None` for `null`, which attributes cannot have.
 fn any_value(value: Value) -> Option<any_value::Value> {
     use any_value::Value as Any;
     Some(match value {
@@ -184,6 +190,7 @@ fn key_value(key: String, value: any_value::Value) -> KeyValue {
     KeyValue { key, value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
 }
 
+/// Nanoseconds since 1970, the unit of OTLP.
 fn nanoseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

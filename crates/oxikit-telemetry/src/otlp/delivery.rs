@@ -1,4 +1,7 @@
-//! The queue's way to the collector: batches, retries, losses.
+//! Sends the queued spans to the collector: batches, retries, losses.
+//!
+//! A task exists only while there are spans. Every accepted span is *settled* exactly once, when
+//! its batch was sent or given up; `flush` waits until all spans accepted before it are settled.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use oxikit_core::SpanRecord;
+use oxikit_core::{Causes, SpanRecord};
 use prost::Message;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode, Url, redirect};
@@ -20,30 +23,33 @@ use super::config::{OtlpConfig, OtlpConfigError, OtlpProtocol};
 use super::convert;
 use super::queue::Queue;
 
+/// Pause before the first retry. It doubles with every retry, up to [`LONGEST_RETRY`].
 const FIRST_RETRY: Duration = Duration::from_millis(200);
+/// Longest pause between two retries.
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
-/// A lost collector is worth one line in this time.
-const QUIET: Duration = Duration::from_secs(60);
-/// More than this is not read of an answer.
+/// Minimum time between two log lines about lost spans.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+/// Maximum bytes of an answer. Larger ones are not read.
 const MAX_ANSWER: u64 = 64 * 1024;
 
+/// The state of an exporter, shared by its clones and its task.
 #[derive(Debug)]
 pub(super) struct Delivery {
     config: OtlpConfig,
     client: Client,
     resource: Resource,
     queue: Mutex<Queue>,
-    /// Ends the wait for more spans.
-    hurry: Notify,
-    /// How many of the accepted ones were sent or given up.
+    /// Ends the wait for more spans: for a full batch, or for a flush.
+    send_now: Notify,
+    /// Number of accepted spans that were sent or given up.
     settled: watch::Sender<u64>,
     dropped: AtomicU64,
-    last_complaint: Mutex<Option<Instant>>,
+    last_logged: Mutex<Option<Instant>>,
 }
 
 impl Delivery {
     pub(super) fn new(config: OtlpConfig) -> Result<Self, OtlpConfigError> {
-        // A redirect would carry the headers, mostly keys, to somebody else.
+        // A redirect would send the headers, which mostly hold keys, to another server.
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .user_agent(concat!("oxikit/", env!("CARGO_PKG_VERSION")));
@@ -53,10 +59,10 @@ impl Delivery {
             resource: convert::resource(&config.resource),
             config,
             queue: Mutex::default(),
-            hurry: Notify::new(),
+            send_now: Notify::new(),
             settled: watch::Sender::new(0),
             dropped: AtomicU64::new(0),
-            last_complaint: Mutex::default(),
+            last_logged: Mutex::default(),
         })
     }
 
@@ -64,6 +70,8 @@ impl Delivery {
         self.dropped.load(Ordering::Relaxed)
     }
 
+    /// Queues a span that the sampler keeps, or counts it as dropped. Called where spans end, so
+    /// it must not wait.
     pub(super) fn accept(self: &Arc<Self>, span: SpanRecord) {
         if !self.config.sampler.keeps(span.trace_id) {
             return;
@@ -75,11 +83,12 @@ impl Delivery {
             return;
         }
         if queue.len() >= self.max_batch() {
-            self.hurry.notify_one();
+            self.send_now.notify_one();
         }
         self.ensure_task(&mut queue);
     }
 
+    /// Waits until the spans that were accepted so far are settled, or the timeout is over.
     pub(super) async fn flush(self: &Arc<Self>) {
         let accepted = {
             let mut queue = self.queue();
@@ -87,13 +96,14 @@ impl Delivery {
             queue.accepted
         };
         let mut settled = self.settled.subscribe();
-        self.hurry.notify_one();
+        self.send_now.notify_one();
         let all = settled.wait_for(|settled| *settled >= accepted);
-        // Not in time is given up, too; the task goes on with it.
+        // After the timeout the caller stops waiting; the task continues.
         _ = tokio::time::timeout(self.config.timeout, all).await;
     }
 
-    /// Outside of a runtime spans wait for the next one that ends inside.
+    /// Starts the task if there are spans and no task runs. Outside of a runtime the spans wait
+    /// until another span ends inside of one.
     fn ensure_task(self: &Arc<Self>, queue: &mut Queue) {
         if queue.len() == 0 || queue.task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
@@ -103,14 +113,14 @@ impl Delivery {
         }
     }
 
-    /// Goes on until the queue is empty, so that an idle application has no task.
+    /// Sends batches until the queue is empty, so that an idle application has no task.
     async fn run(self: Arc<Self>) {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(self.config.schedule_delay) => {}
-                () = self.hurry.notified() => {}
+                () = self.send_now.notified() => {}
             }
-            // Those that come meanwhile wait for others again.
+            // Spans that are accepted from now on wait for the next round.
             let waiting = self.queue().accepted;
             while *self.settled.borrow() < waiting {
                 let batch = self.queue().take_batch(self.max_batch());
@@ -127,16 +137,19 @@ impl Delivery {
         }
     }
 
+    /// The number of spans at which a batch is sent. A batch larger than the queue would never
+    /// be full.
     fn max_batch(&self) -> usize {
         self.config.max_batch.min(self.config.max_queue)
     }
 
     async fn deliver(&self, batch: Vec<SpanRecord>) {
+        // All spans count as lost until the collector has accepted them.
         let mut lost = Loss { delivery: self, spans: batch.len() as u64, lost: batch.len() as u64 };
         let body = self.encode(batch);
         match self.send(body).await {
             Ok(rejected) => lost.lost = rejected.min(lost.spans),
-            Err(reason) => self.complain(&reason),
+            Err(reason) => self.log_loss(&reason),
         }
     }
 
@@ -150,8 +163,8 @@ impl Delivery {
         }
     }
 
-    /// Until it was taken, refused for good, or the time is over. Answers how many
-    /// spans the collector did not want.
+    /// Sends a batch until it is accepted, finally refused, or the timeout is over. Returns the
+    /// number of spans that the collector rejected.
     async fn send(&self, body: Bytes) -> Result<u64, String> {
         let deadline = Instant::now() + self.config.timeout;
         let mut pause = FIRST_RETRY;
@@ -165,7 +178,7 @@ impl Delivery {
             let Some(after) = failure.again else {
                 return Err(failure.reason);
             };
-            // Not all processes that lost a collector come back at once.
+            // With jitter, so that processes do not retry at the same moment.
             let wait = after.unwrap_or_else(|| pause.mul_f64(0.5 + fastrand::f64() / 2.0));
             if wait >= deadline.saturating_duration_since(Instant::now()) {
                 return Err(failure.reason);
@@ -175,6 +188,7 @@ impl Delivery {
         }
     }
 
+    /// Sends the batch once. Returns the number of rejected spans.
     async fn attempt(&self, body: Bytes) -> Result<u64, Failure> {
         let media_type = match self.config.protocol {
             OtlpProtocol::HttpProtobuf => "application/x-protobuf",
@@ -186,17 +200,17 @@ impl Delivery {
         }
         let request = self.client.post(self.config.endpoint.expose().clone());
         let request = request.headers(headers).header(CONTENT_TYPE, media_type).body(body);
-        let answer = request
-            .send()
-            .await
-            .map_err(|error| Failure { reason: causes(&error.without_url()), again: Some(None) })?;
+        let answer = request.send().await.map_err(|error| {
+            let error = error.without_url();
+            Failure { reason: format!("{error}{}", Causes(&error)), again: Some(None) }
+        })?;
         if answer.status().is_success() {
             return Ok(self.rejected(answer).await);
         }
         Err(Failure::of(&answer))
     }
 
-    /// What a collector that took the batch says about single spans.
+    /// The number of spans that the collector rejected in a batch that it accepted.
     async fn rejected(&self, answer: Response) -> u64 {
         if answer.content_length().is_none_or(|length| length == 0 || length > MAX_ANSWER) {
             return 0;
@@ -211,14 +225,15 @@ impl Delivery {
         };
         let rejected = u64::try_from(partial.rejected_spans).unwrap_or(0);
         if rejected > 0 {
-            self.complain(&format!("it rejected {rejected} spans: {}", partial.error_message));
+            self.log_loss(&format!("it rejected {rejected} spans: {}", partial.error_message));
         }
         rejected
     }
 
-    fn complain(&self, reason: &str) {
-        let mut last = self.last_complaint.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|last| last.elapsed() < QUIET) {
+    /// Logs that spans were lost, at most once per [`LOG_INTERVAL`].
+    fn log_loss(&self, reason: &str) {
+        let mut last = self.last_logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < LOG_INTERVAL) {
             return;
         }
         *last = Some(Instant::now());
@@ -238,7 +253,8 @@ impl Delivery {
     }
 }
 
-/// A batch on its way. It counts also if the task ends in the middle.
+/// A batch that is being sent. Its spans are settled and counted when it is dropped, also if the
+/// task is aborted in between.
 struct Loss<'a> {
     delivery: &'a Delivery,
     spans: u64,
@@ -252,13 +268,16 @@ impl Drop for Loss<'_> {
     }
 }
 
+/// The failure of one attempt.
 struct Failure {
     reason: String,
-    /// Whether trying again has a chance, and after which time.
+    /// `Some` if a retry may succeed, with the delay that the collector asked for.
     again: Option<Option<Duration>>,
 }
 
 impl Failure {
+    /// The failure of an answer with an error status. Only the four statuses that the OTLP
+    /// specification names may be retried.
     fn of(answer: &Response) -> Self {
         let status = answer.status();
         let again = matches!(
@@ -274,16 +293,7 @@ impl Failure {
     }
 }
 
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}
-
+/// Whether the collector is on this machine. Then no proxy is used: it could not reach it.
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

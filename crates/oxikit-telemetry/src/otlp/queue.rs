@@ -1,22 +1,23 @@
-//! Spans that wait to be sent.
+//! The bounded queue of spans that wait to be sent.
 
 use std::collections::VecDeque;
 
 use oxikit_core::SpanRecord;
 use tokio::task::JoinHandle;
 
-/// Inputs and outputs may be long, so that bytes have a bound as well.
+/// Maximum bytes of queued spans; inputs and outputs may be long. Further spans are dropped.
 const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum bytes of a batch, but at least one span.
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// A full one takes nothing more; nobody waits for it.
+/// The queue. When it is full, new spans are dropped; adding never waits.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     spans: VecDeque<(usize, SpanRecord)>,
     bytes: usize,
-    /// How many were ever put in.
+    /// Number of spans that were ever added.
     pub(super) accepted: u64,
-    /// The task that empties it. One that has ended died with its runtime.
+    /// The task that sends the spans. If it is finished, its runtime was shut down.
     pub(super) task: Option<JoinHandle<()>>,
 }
 
@@ -25,7 +26,7 @@ impl Queue {
         self.spans.len()
     }
 
-    /// Whether there was room.
+    /// Adds a span; `false` if the queue is full.
     pub(super) fn push(&mut self, span: SpanRecord, max: usize) -> bool {
         let size = size(&span);
         if self.spans.len() >= max || self.bytes + size > MAX_QUEUED_BYTES {
@@ -37,7 +38,7 @@ impl Queue {
         true
     }
 
-    /// The oldest ones, as many as fit into a batch; at least one if there are any.
+    /// Takes the oldest spans that fit into a batch; at least one if there are any.
     pub(super) fn take_batch(&mut self, max: usize) -> Vec<SpanRecord> {
         let mut bytes = 0;
         let fitting = self.spans.iter().take(max).take_while(|(size, _)| {
@@ -52,7 +53,7 @@ impl Queue {
     }
 }
 
-/// Roughly, in bytes.
+/// The approximate number of bytes of a span.
 fn size(span: &SpanRecord) -> usize {
     let attributes = span.attributes.iter();
     let attributes = attributes.map(|(key, value)| key.len() + value.as_str().map_or(32, str::len));

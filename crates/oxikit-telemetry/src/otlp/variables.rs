@@ -1,4 +1,4 @@
-//! The configuration as OpenTelemetry's standard variables say it.
+//! Reads the configuration from OpenTelemetry's standard environment variables.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,13 +8,35 @@ use percent_encoding::percent_decode_str;
 use super::config::{OtlpConfig, OtlpConfigError, OtlpProtocol, parse_url};
 
 impl OtlpConfig {
-    /// As the variables of this process say; `None` if nothing is to be sent. For
-    /// `main`.
+    /// Reads the environment variables of this process; `None` if they do not enable an export.
+    /// Call it once, in `main`.
+    ///
+    /// # Errors
+    ///
+    /// [`OtlpConfigError::Setting`] with the variable that has an invalid value.
     pub fn from_env() -> Result<Option<Self>, OtlpConfigError> {
         Self::from_vars(|name| std::env::var(name).ok())
     }
 
-    /// As these variables say; `None` if nothing is to be sent.
+    /// Reads variables from a function, for tests and for other sources than the environment.
+    /// `None` if they do not enable an export.
+    ///
+    /// ```
+    /// use oxikit_telemetry::OtlpConfig;
+    ///
+    /// # fn main() -> Result<(), oxikit_telemetry::OtlpConfigError> {
+    /// let config = OtlpConfig::from_vars(|name| match name {
+    ///     "OTEL_EXPORTER_OTLP_ENDPOINT" => Some("http://localhost:4318".to_owned()),
+    ///     _ => None,
+    /// })?;
+    /// assert!(config.is_some());
+    /// assert!(OtlpConfig::from_vars(|_| None)?.is_none());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`OtlpConfigError::Setting`] with the variable that has an invalid value.
     pub fn from_vars(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, OtlpConfigError> {
@@ -32,15 +54,19 @@ impl OtlpConfig {
     }
 }
 
+/// Reads single variables. Each method handles one group of them and returns an error with the
+/// name of the variable that is wrong.
 struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
 
-/// A variable that is there.
+/// A variable that is set and not empty.
 struct Variable {
     name: &'static str,
     value: String,
 }
 
 impl Variable {
+    /// The error for this value, with the value to write instead. Secrets in the value are
+    /// covered.
     fn refuse(&self, instead: &str) -> OtlpConfigError {
         let shown = oxikit_core::redact::text(&self.value);
         OtlpConfigError::new(self.name, format!("is `{shown}`: {instead}"))
@@ -52,17 +78,20 @@ impl Variable {
 }
 
 impl Variables<'_> {
+    /// The variable, trimmed; `None` if it is not set or empty.
     fn get(&self, name: &'static str) -> Option<Variable> {
         let value = (self.0)(name)?.trim().to_owned();
         (!value.is_empty()).then_some(Variable { name, value })
     }
 
+    /// The first variable that is set: the one for traces, or else the general one.
     fn first(&self, names: [&'static str; 2]) -> Option<Variable> {
         names.into_iter().find_map(|name| self.get(name))
     }
 
+    /// Whether an export of traces is enabled at all.
     fn are_on(&self) -> Result<bool, OtlpConfigError> {
-        // By the standard all but `true` is false.
+        // By the standard every value except `true` means false.
         let disabled = self.get("OTEL_SDK_DISABLED");
         if disabled.is_some_and(|disabled| disabled.value.eq_ignore_ascii_case("true")) {
             return Ok(false);
@@ -77,6 +106,7 @@ impl Variables<'_> {
         }
     }
 
+    /// The configuration with the endpoint. Only the general variable gets the path `/v1/traces`.
     fn endpoint(&self) -> Result<Option<OtlpConfig>, OtlpConfigError> {
         if let Some(Variable { name, value }) = self.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
             return OtlpConfig::new(parse_url(name, &value)?.as_str()).map(Some);
@@ -99,7 +129,7 @@ impl Variables<'_> {
             "http/protobuf" => Ok(OtlpProtocol::HttpProtobuf),
             "http/json" => Ok(OtlpProtocol::HttpJson),
             "grpc" => Err(protocol.refuse(
-                "it is not spoken here. Write `http/protobuf`, and the collector's port for HTTP, \
+                "gRPC is not supported. Write `http/protobuf`, and the collector's port for HTTP, \
                  mostly 4318, in `OTEL_EXPORTER_OTLP_ENDPOINT`",
             )),
             _ => Err(protocol.refuse("write `http/protobuf` or `http/json`")),
@@ -149,7 +179,8 @@ impl Variables<'_> {
         let Some(sampler) = self.get("OTEL_TRACES_SAMPLER") else {
             return Ok(config);
         };
-        // All traces begin here, so those that ask the parent first are the same.
+        // All traces begin in this process, so a sampler that asks the parent first decides the
+        // same.
         let name = sampler.value.strip_prefix("parentbased_").unwrap_or(&sampler.value);
         let ratio = match name {
             "always_on" => 1.0,
@@ -192,7 +223,7 @@ fn spans(variable: &Variable) -> Result<usize, OtlpConfigError> {
     }
 }
 
-/// `name=value,…`. What is wrong is not shown: values are mostly keys.
+/// The pairs of `name=value,…`. Errors do not show values, because most of them are keys.
 fn pairs(variable: &Variable) -> Result<Vec<(String, String)>, OtlpConfigError> {
     let refuse = |problem: String| OtlpConfigError::new(variable.name, problem);
     let pairs = variable.value.split(',').map(str::trim).enumerate();

@@ -23,7 +23,7 @@ impl Application {
         Self::new(GenkitExporter::builder().server(url).build().unwrap())
     }
 
-    /// Runs a flow that returns its input, so many times.
+    /// Runs a flow that returns its input, this number of times.
     pub(crate) async fn echo(&self, times: u32) {
         for n in 0..times {
             self.echo_one(n).await;

@@ -1,4 +1,4 @@
-//! A server that is not there, not yet, or not any more.
+//! A server that is not reachable, not yet, or not any more.
 
 use std::time::{Duration, Instant};
 

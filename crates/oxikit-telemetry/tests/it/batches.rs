@@ -244,7 +244,7 @@ async fn a_thousand_flows_at_once_are_all_told_to_the_end() {
     }
 }
 
-/// How many flows were told to be in their step.
+/// The number of flows whose step was reported as running.
 fn waiting_in(posts: &[Post]) -> usize {
     posts.iter().filter(|post| has_span(&post.body, "wait")).count()
 }

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// What was posted.
+/// The requests that were posted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Post {
     pub(crate) path: String,
@@ -38,7 +38,7 @@ struct Seen {
     answer: Answer,
 }
 
-/// How it answers.
+/// The behaviour of the server.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -93,7 +93,7 @@ impl Collector {
         }
     }
 
-    /// How many ended spans were posted.
+    /// The number of ended spans that were posted.
     pub(crate) fn ended(&self) -> usize {
         ended_in(&self.seen.posts.lock().unwrap())
     }
@@ -120,7 +120,7 @@ async fn keep(State(seen): State<Arc<Seen>>, uri: Uri, body: Bytes) -> (StatusCo
     (seen.answer.status, "OK")
 }
 
-/// How many ended spans are in these posts.
+/// The number of ended spans in these posts.
 pub(crate) fn ended_in(posts: &[Post]) -> usize {
     let spans = posts.iter().filter_map(|post| post.body["spans"].as_object());
     spans.flat_map(Map::values).filter(|span| span["endTime"] != 0.0).count()

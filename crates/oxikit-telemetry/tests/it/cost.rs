@@ -1,4 +1,4 @@
-//! What telling a run costs.
+//! The CPU time that the export of a run costs.
 //!
 //! `cargo test --release -p oxikit-telemetry --test it -- --ignored --nocapture cost`
 

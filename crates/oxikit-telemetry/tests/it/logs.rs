@@ -1,4 +1,4 @@
-//! What the application logs.
+//! The log lines of the application.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,17 +73,17 @@ async fn lines_have_levels_and_fields_and_travel_together() {
     let app = Application::telling(&collector.url);
     let subscriber = tracing_subscriber::registry().with(app.exporter.log_layer());
     let _installed = tracing::subscriber::set_default(subscriber);
-    tracing::debug!("not told");
+    tracing::debug!("not sent");
     tracing::info!(target: "oxikit::access", "the trace of the request tells it");
-    tracing::info!(user = "Ada", count = 3, ratio = 0.5, is_new = true, id = ?Some(1), "told");
+    tracing::info!(user = "Ada", count = 3, ratio = 0.5, is_new = true, id = ?Some(1), "sent");
     tracing::warn!("warned");
     tracing::error!(text = "ü".repeat(5000), "failed");
-    tracing::info!(target: "oxikit_telemetry::genkit", "never told");
+    tracing::info!(target: "oxikit_telemetry::genkit", "never sent");
     app.exporter.flush().await;
 
     assert_eq!(bodies(&collector.posts()).len(), 1);
     let lines = lines(&collector.posts());
-    let told: Vec<_> = lines
+    let sent: Vec<_> = lines
         .iter()
         .map(|line| {
             (
@@ -92,7 +92,7 @@ async fn lines_have_levels_and_fields_and_travel_together() {
             )
         })
         .collect();
-    assert_eq!(told, [(9, "told"), (13, "warned"), (17, "failed")]);
+    assert_eq!(sent, [(9, "sent"), (13, "warned"), (17, "failed")]);
     assert_eq!(
         lines[0]["attributes"],
         json!([
@@ -114,16 +114,16 @@ async fn a_lower_level_does_not_bring_what_connections_say() {
     let app = Application::telling(&collector.url);
     let layer = app.exporter.log_layer().with_level(tracing::Level::TRACE);
     let _installed = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
-    tracing::debug!(target: "my_app", "told");
-    tracing::trace!(target: "my_app", "told too");
-    tracing::debug!(target: "hyper::client", "not told");
-    tracing::debug!(target: "tungstenite", "not told");
-    tracing::warn!(target: "hyper::client", "told as well");
+    tracing::debug!(target: "my_app", "sent");
+    tracing::trace!(target: "my_app", "sent too");
+    tracing::debug!(target: "hyper::client", "not sent");
+    tracing::debug!(target: "tungstenite", "not sent");
+    tracing::warn!(target: "hyper::client", "sent as well");
     app.exporter.flush().await;
     let lines = lines(&collector.posts());
-    let told: Vec<_> =
+    let sent: Vec<_> =
         lines.iter().map(|line| line["body"]["stringValue"].as_str().unwrap()).collect();
-    assert_eq!(told, ["told", "told too", "told as well"]);
+    assert_eq!(sent, ["sent", "sent too", "sent as well"]);
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn secrets_are_covered() {
     );
 }
 
-/// Counts what the crate says about itself.
+/// Counts the log lines of the crate itself.
 struct OwnLines(Arc<AtomicUsize>);
 
 impl<S: Subscriber> Layer<S> for OwnLines {
@@ -190,8 +190,8 @@ async fn a_server_that_is_away_makes_no_storm_of_lines() {
     collector.wait_for(|posts| !posts.is_empty()).await;
     app.exporter.flush().await;
     let lines = lines(&collector.posts());
-    let told: Vec<_> =
+    let sent: Vec<_> =
         lines.iter().map(|line| line["body"]["stringValue"].as_str().unwrap()).collect();
-    assert_eq!(told, ["one line"]);
+    assert_eq!(sent, ["one line"]);
     assert_eq!(app.exporter.dropped(), 0);
 }

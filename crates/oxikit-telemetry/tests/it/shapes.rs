@@ -1,4 +1,4 @@
-//! What is posted, beside what an official runtime posts.
+//! The posted requests, compared with those of an official runtime.
 
 use std::sync::Arc;
 
@@ -157,7 +157,7 @@ async fn a_failure_is_told_with_its_exception() {
 async fn without_realtime_a_run_is_told_when_it_has_ended() {
     let collector = Collector::start().await;
     let exporter =
-        GenkitExporter::builder().realtime(false).server(&collector.url).build().unwrap();
+        GenkitExporter::builder().ended_spans_only().server(&collector.url).build().unwrap();
     let app = Application::new(exporter);
     let (begun, gate) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let flow = Action::builder(ActionKind::Flow, "countdown").handler({

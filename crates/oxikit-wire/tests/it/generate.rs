@@ -54,7 +54,7 @@ fn the_first_of_the_old_candidates_is_the_answer() {
         r#"{"message":{"role":"model","content":[{"text":"a"}]},"finishReason":"length","finishMessage":"long",
             "latencyMs":2.5,"usage":{"outputTokens":1},"custom":{"c":1}}"#,
     );
-    // What the response says itself counts more.
+    // Members of the response have precedence over those of the candidate.
     check_reads::<GenerateResponse>(
         r#"{"candidates":[{"index":0,"message":{"role":"model","content":[]},"finishReason":"stop"}],
             "finishReason":"other"}"#,

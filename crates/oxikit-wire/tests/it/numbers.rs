@@ -51,7 +51,7 @@ fn integers_of_any_type_can_be_read_from_floats() {
         let plain = serde_json::from_str::<BTreeMap<String, Vec<i64>>>(refused).unwrap_err();
         assert_eq!(error, plain.to_string());
     }
-    // What can be read as it is stays as it is.
+    // JSON that can be read unchanged is not rewritten.
     let kept: JsonObject = from_slice(br#"{"a":1.0}"#).unwrap();
     assert_eq!(serde_json::to_string(&kept).unwrap(), r#"{"a":1.0}"#);
 }

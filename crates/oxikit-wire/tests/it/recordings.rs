@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What official runtimes write beside the members of the type.
-const PASSED_OVER: [(&str, &str); 5] = [
+/// Members that official runtimes write and that the type does not have. They are ignored.
+const IGNORED_MEMBERS: [(&str, &str); 5] = [
     // The prompt action of JavaScript leaves these in the request it renders.
     ("GenerateRequest", "resources"),
     ("GenerateRequest", "defaultInstructions"),
@@ -60,7 +60,7 @@ impl Found {
     fn walk(&mut self, value: &Value) {
         self.look(value);
         match value {
-            // What a JSON Schema lists looks like what it describes.
+            // The properties of a JSON Schema have the same names as the members of a value.
             Value::Object(members) => members
                 .iter()
                 .filter(|(name, _)| *name != "properties")
@@ -151,11 +151,11 @@ fn is_message(value: &Value) -> bool {
         && value.get("content").is_some_and(Value::is_array)
 }
 
-/// What `written` lacks of `sent`, or has in another form.
+/// Path of the first member of `sent` that `written` lacks or has with another value.
 fn loss(name: &str, sent: &Value, written: &Value) -> Option<String> {
     match (sent, written) {
         (Value::Object(sent), Value::Object(written)) => sent.iter().find_map(|(member, value)| {
-            if PASSED_OVER.contains(&(name, member.as_str())) {
+            if IGNORED_MEMBERS.contains(&(name, member.as_str())) {
                 return None;
             }
             match written.get(member) {

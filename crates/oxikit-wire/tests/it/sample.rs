@@ -14,7 +14,7 @@ pub(crate) fn check_wire<T: Serialize + DeserializeOwned>(sample: &str) {
     assert_eq!(written, sample);
 }
 
-/// The sample is read; what is written is `expected`.
+/// Checks that the sample is read and written again as `expected`.
 #[track_caller]
 pub(crate) fn check_reads<T: Serialize + DeserializeOwned>(sample: &str, expected: &str) {
     let value: T = serde_json::from_str(sample).unwrap();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Members we do not know on purpose.
+/// Official members that our types leave out on purpose.
 const NOT_OURS: [(&str, &str); 2] = [
     // Deprecated, and of no use to a model that answers once.
     ("GenerateRequest", "candidates"),
@@ -109,8 +109,8 @@ fn check_by_name(schemas: &Value, name: &'static str, sample: Value) -> String {
     name.to_owned()
 }
 
-/// What we write fits the official schema, and we know all its members. The
-/// sample must hold every member itself, so that none goes unchecked.
+/// Checks that a value is written as the official schema demands, and that our type has all
+/// its members. The sample must contain every member, so that none is left unchecked.
 fn check_schema<T: Serialize + DeserializeOwned + JsonSchema>(
     schemas: &Value,
     name: &str,

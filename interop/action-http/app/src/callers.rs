@@ -1,4 +1,4 @@
-//! Who calls: a key for one flow, the request itself for another.
+//! Context providers: one flow needs an API key, another one gets the request itself.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl ContextProvider for Callers {
     }
 }
 
-/// What a provider is shown; repeated headers are joined.
+/// The request as a context provider receives it. Repeated headers are joined.
 fn seen(request: RequestInfo<'_>) -> Value {
     let mut headers = BTreeMap::<&str, String>::new();
     for (name, value) in request.headers {

@@ -1,4 +1,4 @@
-//! A flow that fails as it is told.
+//! A flow that fails with the error that its input describes.
 
 use std::time::Duration;
 

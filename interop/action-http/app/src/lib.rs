@@ -19,7 +19,7 @@ use callers::Callers;
 
 /// The application behind a server that is not bound yet.
 pub fn server() -> Server {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().expect("nothing is installed that could fail");
     let mut server = Server::new(&ai).auth(Callers::default());
     for action in actions() {
         server = server.expose(action);

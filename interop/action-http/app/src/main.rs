@@ -10,7 +10,7 @@ async fn main() -> anyhow::Result<()> {
     let port = std::env::var("PORT").unwrap_or_else(|_| "0".to_owned()).parse()?;
     let server = oxikit_interop_app::server().port(port).bind().await?;
     println!("listening on http://{}", server.local_addr()?);
-    // Whoever started it ends it.
+    // The process runs until the test that started it ends it.
     server.run(pending()).await;
     Ok(())
 }

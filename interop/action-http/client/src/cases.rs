@@ -108,10 +108,10 @@ fn failure(result: Result<Value, Status>) -> Result<Status> {
 /// Chunks, and how it ended.
 async fn read(mut stream: RemoteStream<Value, Value>) -> (Vec<Value>, Result<Value, Status>) {
     let mut chunks = Vec::new();
-    while let Some(chunk) = stream.next().await {
+    while let Some(Ok(chunk)) = stream.next().await {
         chunks.push(chunk);
     }
-    (chunks, stream.output().await)
+    (chunks, stream.finish().await)
 }
 
 #[track_caller]
@@ -216,9 +216,9 @@ async fn chunks(server: Server) -> Result<()> {
 
 async fn early_chunk(server: Server) -> Result<()> {
     let mut stream = server.stream("count", json!({ "n": 3, "delay": 200 })).await?;
-    same(stream.next().await, Some(json!({ "count": 0 })))?;
+    same(stream.next().await.transpose()?, Some(json!({ "count": 0 })))?;
     let came = Instant::now();
-    same(stream.output().await?, json!("done"))?;
+    same(stream.finish().await?, json!("done"))?;
     ensure!(came.elapsed() > Duration::from_millis(150), "the first chunk was held back");
     Ok(())
 }
@@ -269,7 +269,7 @@ async fn late_error(server: Server) -> Result<()> {
 
 async fn only_output(server: Server) -> Result<()> {
     let stream = server.stream("count", json!({ "n": 10 })).await?;
-    same(stream.output().await?, json!("done"))
+    same(stream.finish().await?, json!("done"))
 }
 
 async fn timeout(server: Server) -> Result<()> {
@@ -291,7 +291,7 @@ async fn resume_finished(server: Server) -> Result<()> {
 async fn resume_in_flight(server: Server) -> Result<()> {
     let mut stream = server.stream("durableSlow", json!({ "n": 6, "delay": 100 })).await?;
     let id = stream.stream_id().context("there is no stream id")?.to_owned();
-    stream.next().await.context("there is no chunk")?;
+    stream.next().await.context("there is no chunk")??;
     drop(stream);
     let (chunks, output) = read(server.action("durableSlow")?.resume(&id).await?).await;
     same(chunks, (0..6).map(|k| json!({ "k": k })).collect())?;
@@ -301,7 +301,7 @@ async fn resume_in_flight(server: Server) -> Result<()> {
 async fn resume_from(server: Server) -> Result<()> {
     let mut stream = server.stream("durableSlow", json!({ "n": 5, "delay": 50 })).await?;
     let id = stream.stream_id().context("there is no stream id")?.to_owned();
-    stream.next().await.context("there is no chunk")?;
+    stream.next().await.context("there is no chunk")??;
     let position = stream.position();
     drop(stream);
     let rest = server.action("durableSlow")?.resume_from(&id, position).await?;
@@ -314,7 +314,7 @@ async fn resume_failed(server: Server) -> Result<()> {
     let input = json!({ "chunks": 1, "status": "NOT_FOUND", "message": "gone" });
     let stream = server.stream("durableThrowing", input).await?;
     let id = stream.stream_id().context("there is no stream id")?.to_owned();
-    failure(stream.output().await)?;
+    failure(stream.finish().await)?;
     let (chunks, output) = read(server.action("durableThrowing")?.resume(&id).await?).await;
     same(chunks, vec![json!({ "k": 0 })])?;
     let status = failure(output)?;

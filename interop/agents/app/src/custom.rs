@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 type State = Map<String, Value>;
 
-/// Says `custom:…`, and notes in its state what it was told. `fail`, `plain`,
+/// Says `custom:…`, and stores its input in its state. `fail`, `plain`,
 /// `patchfail` and `wait MS` are commands.
 pub(crate) fn agent(name: &str) -> AgentBuilder {
     Agent::builder(name).turn(work)

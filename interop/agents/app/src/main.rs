@@ -23,13 +23,13 @@ async fn main() -> Result<()> {
     let port = env::var("PORT").unwrap_or_else(|_| "0".to_owned()).parse()?;
     let server = Server::new(&application()?).port(port).bind().await?;
     println!("listening on http://{}", server.local_addr()?);
-    // Whoever started it ends it.
+    // The process runs until the test that started it ends it.
     server.run(pending()).await;
     Ok(())
 }
 
 fn application() -> Result<Oxikit> {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build()?;
     ai.define_model(model::echo());
     for tool in tools::all() {
         ai.define_tool(tool);

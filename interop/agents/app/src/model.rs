@@ -1,4 +1,4 @@
-//! A model that repeats what it is told, and obeys a few commands.
+//! A model that repeats its input, and executes a few commands in it.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use oxikit_client::{Chat, RemoteAgent, Status, StatusCode};
-use oxikit_core::chat::AgentDoor;
+use oxikit_core::chat::AgentTransport;
 use oxikit_wire::{
     AgentFinishReason, AgentStreamChunk, GetSnapshotRequest, SessionSnapshot, SessionState,
     SnapshotStatus,
@@ -124,13 +124,13 @@ async fn words(server: Server) -> Result<()> {
     let mut turn = chat.send_stream("three words here").await?;
     let mut words = Vec::new();
     let mut last = AgentStreamChunk::default();
-    while let Some(chunk) = turn.next().await {
+    while let Some(chunk) = turn.next().await.transpose()? {
         words.push(chunk.to_text());
         last = chunk;
     }
     same(words, ["echo(1): ", "three ", "words ", "here", ""])?;
     let end = last.turn_end.context("the end of the turn")?;
-    turn.reply().await?;
+    turn.finish().await?;
     same(end.snapshot_id.as_deref(), chat.snapshot_id())
 }
 
@@ -139,7 +139,7 @@ async fn dropped_turn(server: Server) -> Result<()> {
     chat.send("one").await?;
     let before = chat.snapshot_id().map(str::to_owned);
     let mut turn = chat.send_stream("/slow").await?;
-    same(turn.next().await.context("a chunk")?.to_text(), "0 ")?;
+    same(turn.next().await.context("a chunk")??.to_text(), "0 ")?;
     drop(turn);
     same(chat.snapshot_id(), before.as_deref())?;
     same(chat.send("two").await?.text(), "echo(3): two")
@@ -165,7 +165,7 @@ async fn respond(server: Server) -> Result<()> {
     same(chat.interrupts().len(), 0)
 }
 
-/// The official server needs to be told that a tool is resumed.
+/// The official server needs a flag that a tool is resumed.
 async fn restart(server: Server) -> Result<()> {
     let mut chat = server.chat("agentStore")?;
     let reply = chat.send("/tool danger {\"path\":\"/p\"} k2").await?;
@@ -205,14 +205,14 @@ async fn patches(server: Server) -> Result<()> {
     let mut chat = server.chat("customAgent")?;
     let mut turn = chat.send_stream("one").await?;
     let mut states = Vec::new();
-    while let Some(chunk) = turn.next().await {
+    while let Some(chunk) = turn.next().await.transpose()? {
         if chunk.custom_patch.is_some() {
             states.push(turn.state::<Value>()?.context("a state")?);
         }
     }
     let whole = json!({ "turns": 1, "last": "one", "list": ["one"], "a/b~c": 3 });
     same(states, [json!({ "turns": 1, "last": "one" }), whole.clone()])?;
-    turn.reply().await?;
+    turn.finish().await?;
     same(chat.state::<Value>()?, Some(whole))?;
     chat.send("two").await?;
     let state = json!({ "turns": 2, "last": "two", "list": ["one", "two"], "a/b~c": 3 });
@@ -431,10 +431,10 @@ async fn abort_ended(server: Server) -> Result<()> {
 async fn transforms(server: Server) -> Result<()> {
     let mut chat = server.chat("redacted")?;
     let mut turn = chat.send_stream("x").await?;
-    while let Some(chunk) = turn.next().await {
+    while let Some(chunk) = turn.next().await.transpose()? {
         ensure!(chunk.model_chunk.is_none(), "the model's chunks are dropped");
     }
-    turn.reply().await?;
+    turn.finish().await?;
     same(chat.state::<Value>()?, Some(json!({ "visible": 1 })))?;
     let mut chat = server.chat("redactedStore")?;
     chat.send("x").await?;

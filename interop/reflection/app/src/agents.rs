@@ -34,7 +34,7 @@ struct Turns {
     turns: u32,
 }
 
-/// Notes what it is told. `fail` and `sleep MS` are commands.
+/// Stores its inputs in its state. `fail` and `sleep MS` are commands.
 async fn acknowledge(turn: Turn<Turns>) -> Result<TurnReply> {
     turn.update(|state| state.turns += 1).await?;
     let text = turn.text();

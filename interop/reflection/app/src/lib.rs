@@ -11,7 +11,7 @@ use oxikit::{EmbedRequest, Embedder, EvalDataPoint, Evaluator, Score};
 
 /// The application.
 pub fn app() -> Result<Oxikit> {
-    let ai = Oxikit::builder().default_model(model::NAME).build();
+    let ai = Oxikit::builder().default_model(model::NAME).build()?;
     ai.define_model(model::echo());
     ai.define_tool(add());
     ai.define_tool(Tool::interrupt::<Question>("askUser", "asks the user"));

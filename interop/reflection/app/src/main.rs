@@ -1,4 +1,4 @@
-//! Serves the application to the developer tools, until it is told to end.
+//! Serves the application to the developer tools, until the process is ended.
 
 #![expect(clippy::print_stdout, reason = "whoever started it sees that it is up")]
 

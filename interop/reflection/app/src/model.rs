@@ -1,4 +1,4 @@
-//! A model that repeats what it is told, and asks for a tool when told so.
+//! A model that repeats its input, and requests a tool if the input says so.
 
 use oxikit::prelude::*;
 use oxikit::wire::{

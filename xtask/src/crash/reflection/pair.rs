@@ -1,4 +1,4 @@
-//! One application and its manager, which is killed again and again.
+//! One application and its manager, which is killed repeatedly.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,34 +9,36 @@ use serde_json::{Value, json};
 
 use crate::crash::programs::{Process, Programs, free_port};
 
-/// So many runs stream to a manager.
+/// Number of runs that stream to a manager.
 const RUNS: u32 = 20;
-/// For a process to start, and for runs to end.
+/// Timeout for the start of a process, and for the end of runs.
 const LIMIT: Duration = Duration::from_secs(30);
-/// A manager that listens again has its application back so soon.
+/// Time in which the application must reconnect to a manager that listens again.
 const BACK: Duration = Duration::from_secs(5);
-/// How long the manager is away in the end, and what its application may do meanwhile.
+/// Time for which the manager is stopped at the end, and the processor time and log lines that the
+/// application may use meanwhile.
 const AWAY: Duration = Duration::from_secs(10);
 const AWAY_CPU_PERCENT: f64 = 1.0;
 const AWAY_LINES: usize = 1;
-/// Of the application's own callers, on a machine with more work than cores.
+/// Maximum p99 of the application's own calls, on a machine with more load than cores.
 const CALL_P99_MILLIS: f64 = 500.0;
-/// What a hundred kills may leave behind, from a quarter of them on.
+/// Maximum growth of the application between a quarter of the kills and the end.
 const GROWTH_KB: u64 = 16 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
-    /// Ids go on where the killed one was: results of its runs are for the next.
+    /// Request ids continue after those of the killed manager, so the next one receives the results
+    /// of its runs.
     KeepsIds,
-    /// As official managers do: results of old runs are nobody's.
+    /// Request ids begin with 1 again, as in official managers. Results of old runs are not sent.
     CountsAnew,
 }
 
 impl Kind {
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn describe(self) -> &'static str {
         match self {
-            Self::KeepsIds => "goes on counting",
-            Self::CountsAnew => "counts anew",
+            Self::KeepsIds => "continues its request ids",
+            Self::CountsAnew => "begins its request ids with 1",
         }
     }
 }
@@ -48,7 +50,7 @@ pub(super) struct Pair<'a> {
     pub(super) kind: Kind,
 }
 
-/// How an application did.
+/// The measurements of an application.
 pub(super) struct Seen {
     calls: u64,
     p99: f64,
@@ -58,12 +60,12 @@ pub(super) struct Seen {
     back: Duration,
 }
 
-/// What managers wrote down.
+/// The notes of the managers.
 pub(super) fn notes(programs: &Programs, number: usize) -> PathBuf {
     programs.path(&format!("manager-{number}.notes"))
 }
 
-/// What their application wrote down.
+/// The notes of the application.
 pub(super) fn runtime_notes(programs: &Programs, number: usize) -> PathBuf {
     programs.path(&format!("runtime-{number}.notes"))
 }
@@ -78,7 +80,7 @@ impl Pair<'_> {
             let manager = self.start_manager(port, process, RUNS)?;
             self.let_live(&manager, rng)?;
             self.kill(manager, process)?;
-            // A moment without anybody there.
+            // A moment without a manager.
             std::thread::sleep(Duration::from_millis(rng.u64(..100)));
             if process == kills.div_ceil(4) {
                 early = report(&mut runtime)?;
@@ -86,7 +88,7 @@ impl Pair<'_> {
         }
         let last = self.start_manager(port, kills + 1, RUNS)?;
         let at_end = drain(last, &mut runtime)?;
-        let away = self.be_away(&mut runtime)?;
+        let away = self.measure_alone(&mut runtime)?;
         let manager = self.start_manager(port, kills + 2, 0)?;
         let listens = Instant::now();
         expect(&manager, "registered", BACK)?;
@@ -94,7 +96,7 @@ impl Pair<'_> {
         let count = |report: &Value, what: &str| report[what].as_u64().unwrap_or_default();
         let seen = Seen {
             calls: count(&at_end, "calls"),
-            p99: at_end["p99"].as_f64().context("nobody called")?,
+            p99: at_end["p99"].as_f64().context("there were no own calls")?,
             growth_kb: count(&at_end, "residentKb").saturating_sub(count(&early, "residentKb")),
             away_percent: away.0,
             away_lines: away.1,
@@ -127,8 +129,9 @@ impl Pair<'_> {
         Ok(manager)
     }
 
-    /// Most live a little longer than a second: then their application comes back at
-    /// once. Some die while it registers, some before it has found them.
+    /// Waits before a kill. Most managers run a little longer than a second, after which their
+    /// application reconnects at once. Some are killed during the registration, and some before the
+    /// application has connected.
     fn let_live(&self, manager: &Process, rng: &mut fastrand::Rng) -> Result<()> {
         let (waits, life) = match rng.u8(..8) {
             0 => (false, rng.u64(..150)),
@@ -142,7 +145,7 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// SIGKILL, and a note of when.
+    /// Kills the manager (SIGKILL) and notes the time.
     fn kill(&self, manager: Process, process: u32) -> Result<()> {
         let at = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
         drop(manager);
@@ -152,9 +155,9 @@ impl Pair<'_> {
         Ok(writeln!(file, "{note}")?)
     }
 
-    /// The CPU and the log lines of an application that has nothing to do but look for
-    /// its manager.
-    fn be_away(&self, runtime: &mut Process) -> Result<(f64, usize)> {
+    /// The processor time in percent and the number of log lines of an idle application without a
+    /// manager.
+    fn measure_alone(&self, runtime: &mut Process) -> Result<(f64, usize)> {
         runtime.tell("rest")?;
         std::thread::sleep(Duration::from_millis(300));
         let log = self.programs.path(&self.log());
@@ -190,8 +193,8 @@ impl Seen {
         Ok(())
     }
 
-    /// The worst of all.
-    pub(super) fn words(all: &[Self]) -> String {
+    /// The worst values of all applications.
+    pub(super) fn describe(all: &[Self]) -> String {
         let worst = |of: fn(&Self) -> f64| all.iter().map(of).fold(0.0, f64::max);
         let calls: u64 = all.iter().map(|seen| seen.calls).sum();
         format!(
@@ -207,8 +210,8 @@ impl Seen {
     }
 }
 
-/// Lets all runs end and be told to the last manager, whose end excuses nothing. Answers
-/// how the application is then.
+/// Waits until all runs have ended and the last manager has received their results. This manager is
+/// not killed, so no result may be missing. Returns the state of the application.
 fn drain(mut manager: Process, runtime: &mut Process) -> Result<Value> {
     expect(&manager, "registered", BACK)?;
     manager.tell("drain")?;
@@ -216,19 +219,19 @@ fn drain(mut manager: Process, runtime: &mut Process) -> Result<Value> {
     let began = Instant::now();
     while report(runtime)?["running"] != 0 {
         if began.elapsed() > LIMIT {
-            bail!("runs of former managers do not end");
+            bail!("runs of previous managers do not end");
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    // For the last answer, and for its confirmation.
+    // The last answer and its confirmation need some time.
     std::thread::sleep(Duration::from_millis(1500));
     report(runtime)
 }
 
 fn expect(process: &Process, word: &str, limit: Duration) -> Result<()> {
-    let line = process.line(limit).with_context(|| format!("it did not say `{word}` in time"))?;
+    let line = process.line(limit).with_context(|| format!("it did not print `{word}` in time"))?;
     if line != word {
-        bail!("it said {line:?} instead of `{word}`");
+        bail!("it printed {line:?} instead of `{word}`");
     }
     Ok(())
 }

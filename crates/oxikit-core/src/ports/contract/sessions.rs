@@ -1,4 +1,4 @@
-//! What every session store promises.
+//! The contract tests of session stores.
 
 mod content;
 mod leases;
@@ -23,7 +23,7 @@ pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
     rows::an_update_may_skip_or_refuse,
     rows::no_update_is_lost,
     rows::writers_of_different_snapshots_do_not_disturb_each_other,
-    rows::changes_are_heard,
+    rows::changes_are_reported,
     rows::what_is_not_ones_own_is_not_there,
     rows::a_snapshot_stays_in_its_session,
     rows::a_deleted_session_is_gone,
@@ -32,13 +32,13 @@ pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
     leases::a_lost_lease_cannot_write,
     leases::a_lease_that_ran_out_is_good_until_another_has_it,
     leases::a_renewed_lease_is_not_given_away,
-    leases::force_fences_the_former_holder,
+    leases::force_fences_the_previous_holder,
     leases::a_fence_is_checked_inside_of_the_write,
     leases::a_lease_may_be_given_back_with_the_write,
     leases::a_deletion_fences_the_writer,
-    leases::a_lost_lease_is_heard,
+    leases::a_lost_lease_is_reported,
     content::ids_are_any_text_but_blank,
-    content::absent_null_and_empty_are_told_apart,
+    content::absent_null_and_empty_are_different,
     content::numbers_text_and_order_of_keys_are_kept,
     content::the_agent_is_remembered,
     content::notes_are_kept_until_replaced,
@@ -49,10 +49,10 @@ pub const SESSION_STORE: &[Case<dyn SessionStore>] = cases![
     sharing::a_row_may_shrink_and_its_children_stay_whole,
     sharing::artifacts_are_shared_and_replaced,
     lists::the_latest_is_the_newest_leaf,
-    lists::a_tree_tells_all_snapshots_in_order,
+    lists::a_tree_has_all_snapshots_in_order,
     lists::lists_have_pages_and_filters,
     lists::pages_hold_when_times_are_equal_and_sessions_are_written,
-    work::stalled_work_is_found_when_nobody_has_the_lease,
+    work::stalled_work_is_found_when_no_writer_has_the_lease,
     work::stalled_work_of_all_owners_is_found_and_limited,
     limits::what_is_too_large_is_refused,
     limits::what_is_shared_counts_once_and_a_session_has_an_end,
@@ -68,7 +68,7 @@ type Store = Arc<dyn SessionStore>;
 
 const LONG: Term = Term { ttl: Duration::from_secs(60), by_force: false };
 
-/// Where a case writes.
+/// The owner and the session that a case writes.
 #[derive(Debug, Clone)]
 struct Place {
     owner: Owner,
@@ -76,7 +76,7 @@ struct Place {
     lease: Option<Lease>,
 }
 
-/// A session of nobody's.
+/// A session without an owner.
 fn place(session: &str) -> Place {
     Place { owner: Owner::nobody(), session: session.to_owned(), lease: None }
 }
@@ -109,7 +109,7 @@ impl Place {
         store.save(write, &|_| Ok(Some(snapshot.clone()))).await
     }
 
-    /// Writes it; answers the revision.
+    /// Writes the snapshot and returns its revision.
     async fn save(&self, store: &Store, snapshot: &SessionSnapshot) -> u64 {
         kept("save", self.put(store, snapshot).await).expect("what is written has a revision")
     }
@@ -133,17 +133,17 @@ impl Place {
         tree.into_iter().map(|node| node.snapshot).collect()
     }
 
-    /// What was written is there, to the letter.
+    /// Checks that the store returns exactly what was written.
     async fn check(&self, store: &Store, written: &SessionSnapshot, promise: &str) {
         let mut expected = written.clone();
-        // Ids are the store's.
+        // The store sets the ids.
         expected.session_id = Some(self.session.clone());
         if let Some(state) = &mut expected.state {
             state.session_id = Some(self.session.clone());
         }
         let found = self.get(store, &written.snapshot_id).await;
         let is_same = found.as_ref() == Some(&expected);
-        // The whole of both may have megabytes.
+        // Not `assert_eq`: it would print both snapshots, which may have megabytes.
         let found = found.map(|found| json(&found)).unwrap_or_default();
         let length = found.len().min(2000);
         assert!(is_same, "{promise}: `{}` is {}", written.snapshot_id, &found[..length]);
@@ -156,7 +156,7 @@ fn json(snapshot: &SessionSnapshot) -> String {
 
 /// A completed snapshot of one message, made at this second.
 fn snapshot(id: &str, parent: Option<&str>, second: u32) -> SessionSnapshot {
-    turn(id, parent, second, &[said("hello")])
+    turn(id, parent, second, &[user_message("hello")])
 }
 
 /// A completed snapshot of these messages, made at this second.
@@ -172,11 +172,11 @@ fn turn(id: &str, parent: Option<&str>, second: u32, messages: &[Arc<Message>]) 
     }
 }
 
-fn said(text: impl Into<String>) -> Arc<Message> {
+fn user_message(text: impl Into<String>) -> Arc<Message> {
     Arc::new(Message::user(text.into()))
 }
 
-/// Takes the lease as soon as it is to be had.
+/// Takes the lease as soon as it is free.
 async fn soon(store: &Store, here: &Place) -> Lease {
     loop {
         match here.take(store, LONG).await {

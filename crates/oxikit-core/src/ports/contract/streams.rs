@@ -1,4 +1,4 @@
-//! What every stream store promises.
+//! The contract tests of stream stores.
 
 mod progress;
 
@@ -20,17 +20,17 @@ pub const STREAM_STORE: &[Case<dyn StreamStore>] = cases![
     a_stream_has_one_writer_and_one_end,
     failures_are_kept_whole,
     what_is_not_ones_own_is_not_there,
-    readers_hear_of_what_is_to_come,
+    readers_get_stored_and_new_events,
     many_readers_see_the_same,
     progress::a_page_says_how_far_the_stream_is,
     progress::readers_at_or_beyond_the_end_end_at_once,
     progress::readers_never_ask_without_progress,
-    progress::whoever_waits_beyond_the_end_is_woken_by_it,
+    progress::a_reader_that_waits_beyond_the_end_is_woken_by_it,
 ];
 
 type Store = Arc<dyn StreamStore>;
 
-/// Where most streams of these tests are.
+/// The scope of most streams of these tests.
 fn own() -> StreamScope {
     StreamScope::new(Owner::nobody(), "/flow/contract")
 }
@@ -69,6 +69,7 @@ fn numbered(texts: &[&str], first: u64) -> Vec<(u64, String)> {
     (first..).zip(texts.iter().map(|text| (*text).to_owned())).collect()
 }
 
+/// Events are numbered from 1 without gaps, and can be read from every position in pages.
 async fn a_stream_is_read_from_any_position(store: Store) {
     let id = "contract-read";
     kept("open", store.open(&own(), id).await);
@@ -88,6 +89,7 @@ async fn a_stream_is_read_from_any_position(store: Store) {
     assert_eq!(read(&*store, id, 99, 10).await, [], "nor a place beyond it");
 }
 
+/// A repeated write returns the same position and adds nothing.
 async fn a_write_may_be_made_again(store: Store) {
     let id = "contract-again";
     kept("open", store.open(&own(), id).await);
@@ -102,6 +104,7 @@ async fn a_write_may_be_made_again(store: Store) {
     assert_eq!(read(&*store, id, 0, 10).await, numbered(&all, 1), "and counts once");
 }
 
+/// Writes at another position are conflicts, and nothing can be added after the end.
 async fn a_stream_has_one_writer_and_one_end(store: Store) {
     let id = "contract-writer";
     kept("open", store.open(&own(), id).await);
@@ -125,6 +128,7 @@ async fn a_stream_has_one_writer_and_one_end(store: Store) {
     assert!(matches!(error, StoreError::NotFound(_)), "{error}");
 }
 
+/// The end of a failed run keeps code, message and details.
 async fn failures_are_kept_whole(store: Store) {
     let id = "contract-failed";
     kept("open", store.open(&own(), id).await);
@@ -141,6 +145,7 @@ async fn failures_are_kept_whole(store: Store) {
     }
 }
 
+/// Data of another owner is not found by any operation; tenant and principal are both compared.
 async fn what_is_not_ones_own_is_not_there(store: Store) {
     let id = "contract-owner";
     let ada = || Owner::principal("ada").of_tenant("t1");
@@ -151,7 +156,7 @@ async fn what_is_not_ones_own_is_not_there(store: Store) {
         (StreamScope::new(Owner::principal("bob").of_tenant("t1"), "/flow/a"), id),
         (StreamScope::new(Owner::principal("ada").of_tenant("t2"), "/flow/a"), id),
         (StreamScope::new(Owner::nobody(), "/flow/a"), id),
-        // What is one's own is not there either by another source.
+        // The owner does not find the stream under another source either.
         (StreamScope::new(ada(), "/flow/b"), id),
         (StreamScope::new(ada(), "/flow/A"), id),
         (StreamScope::new(ada(), "/flow/a "), id),
@@ -169,7 +174,8 @@ async fn what_is_not_ones_own_is_not_there(store: Store) {
     kept("the owner reads", store.read(&own, id, 0, 1).await);
 }
 
-async fn readers_hear_of_what_is_to_come(store: Store) {
+/// A reader gets stored events first and then new ones, each once.
+async fn readers_get_stored_and_new_events(store: Store) {
     let id = "contract-live";
     kept("open", store.open(&own(), id).await);
     kept("append", store.append(id, 0, chunks(&["a"])).await);
@@ -196,6 +202,7 @@ async fn readers_hear_of_what_is_to_come(store: Store) {
     kept("an ended stream is not waited for", store.wait(&own(), id, 4).await);
 }
 
+/// All readers of a stream get the same events in the same order.
 async fn many_readers_see_the_same(store: Store) {
     const CHUNKS: u64 = 200;
     let id = "contract-many";

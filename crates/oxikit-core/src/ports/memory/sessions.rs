@@ -1,10 +1,10 @@
-//! Sessions that are gone with the process.
+//! The sessions of agents in memory.
 //!
-//! A turn costs what is new in it, apart from a look at each message's pointer:
-//! messages lie in segments that snapshots share, sizes are counted as pieces come
-//! and go, and leaves, order of writing and open work have indexes of their own.
+//! The cost of a turn depends on what is new in it, apart from a comparison of each message's
+//! pointer. For this, messages are in segments that snapshots share, sizes are updated as pieces
+//! are added and removed, and leaves, order of writing and unfinished work have indexes of their
+//! own.
 
-mod bells;
 mod history;
 mod pieces;
 mod session;
@@ -15,40 +15,53 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 
-use self::bells::Bells;
 use self::tables::Tables;
 use super::lock;
 use crate::ports::{
-    Lease, Owner, Pruned, Pruner, Retention, SessionPage, SessionQuery, SessionStore,
-    SessionSummary, SnapshotNode, SnapshotWrite, StalledWork, StoreError, StoredSnapshot, Term,
-    Update,
+    Lease, LocalNotifier, Notifier, Owner, Pruned, Pruner, Retention, SessionPage, SessionQuery,
+    SessionStore, SessionSummary, SnapshotNode, SnapshotWrite, StalledWork, StoreError,
+    StoredSnapshot, Term, Topic, Update,
 };
 
 /// Limits of [`MemorySessions`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MemorySessionOptions {
-    /// So many bytes of all sessions together, as JSON. What comes on top is
-    /// [`Full`](StoreError::Full), until sessions are deleted or pruned.
+    /// Maximum bytes of all sessions together, as JSON. Writes beyond it fail with
+    /// [`Full`](StoreError::Full) until sessions are deleted or pruned.
     pub max_bytes: usize,
-    /// From so many leases on, those that have run out are forgotten.
+    /// Number of leases from which on expired leases are removed. Leases in use are never
+    /// removed.
     pub max_leases: usize,
-    /// What is removed in the background; everything is kept where nothing is said.
+    /// The limits of the background pruning; without limits everything is kept.
     pub retention: Retention,
+    /// Notifies readers of changes; a [`LocalNotifier`] unless another one is given.
+    pub notifier: Arc<dyn Notifier>,
 }
 
 impl Default for MemorySessionOptions {
     fn default() -> Self {
-        let retention = Retention::default();
-        Self { max_bytes: 1024 * 1024 * 1024, max_leases: 10_000, retention }
+        Self {
+            max_bytes: 1024 * 1024 * 1024,
+            max_leases: 10_000,
+            retention: Retention::default(),
+            notifier: Arc::new(LocalNotifier::default()),
+        }
     }
 }
 
 impl MemorySessionOptions {
-    /// Removes in the background what need not be kept.
+    /// Removes sessions and snapshots beyond these limits, in the background.
     #[must_use]
     pub fn with_retention(mut self, retention: Retention) -> Self {
         self.retention = retention;
+        self
+    }
+
+    /// Notifies readers by this notifier.
+    #[must_use]
+    pub fn with_notifier(mut self, notifier: Arc<dyn Notifier>) -> Self {
+        self.notifier = notifier;
         self
     }
 }
@@ -57,30 +70,59 @@ impl MemorySessionOptions {
 ///
 /// It keeps no more than [its limits](MemorySessionOptions) and those of the port
 /// allow. The bytes are counted as JSON; in memory they take more.
-#[derive(Default)]
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxikit_core::ports::Retention;
+/// use oxikit_core::ports::memory::{MemorySessionOptions, MemorySessions};
+///
+/// let hour = Retention { max_age: Some(Duration::from_secs(3600)), ..Retention::default() };
+/// let store = MemorySessions::new(MemorySessionOptions::default().with_retention(hour));
+/// ```
 pub struct MemorySessions {
     tables: Arc<Mutex<Tables>>,
-    bells: Arc<Bells>,
+    notifier: Arc<dyn Notifier>,
     _pruner: Option<Pruner>,
 }
 
 impl MemorySessions {
-    /// A store with these limits.
+    /// A store with these limits. With a retention, a thread prunes it until it is dropped.
     pub fn new(options: MemorySessionOptions) -> Self {
-        let retention = options.retention;
+        let (retention, notifier) = (options.retention, options.notifier.clone());
         let tables = Arc::new(Mutex::new(Tables::new(options)));
-        let bells = Arc::<Bells>::default();
-        let (weak, rung) = (Arc::downgrade(&tables), bells.clone());
+        let (weak, of_pruner) = (Arc::downgrade(&tables), notifier.clone());
         let store = move || {
-            let store = Self { tables: weak.upgrade()?, bells: rung.clone(), _pruner: None };
+            let (tables, notifier) = (weak.upgrade()?, of_pruner.clone());
+            let store = Self { tables, notifier, _pruner: None };
             Some(Arc::new(store) as Arc<dyn SessionStore>)
         };
         let pruner = Pruner::start(retention, store).unwrap_or_else(|error| {
-            tracing::error!(%error, "sessions in memory are not pruned: no thread");
+            tracing::error!(%error, "the pruning of sessions in memory was not started");
             None
         });
-        Self { tables, bells, _pruner: pruner }
+        Self { tables, notifier, _pruner: pruner }
     }
+}
+
+impl Default for MemorySessions {
+    fn default() -> Self {
+        Self::new(MemorySessionOptions::default())
+    }
+}
+
+fn snapshot_topic(owner: &Owner, snapshot: &str) -> Topic {
+    topic("snapshot", owner, snapshot)
+}
+
+fn lease_topic(owner: &Owner, session: &str) -> Topic {
+    topic("lease", owner, session)
+}
+
+fn topic(kind: &str, owner: &Owner, id: &str) -> Topic {
+    let [tenant, principal] =
+        [&owner.tenant, &owner.principal].map(|name| name.as_deref().unwrap_or_default());
+    Topic::of(&[kind, tenant, principal, id])
 }
 
 #[async_trait]
@@ -115,7 +157,7 @@ impl SessionStore for MemorySessions {
     ) -> Result<Option<u64>, StoreError> {
         let saved = lock(&self.tables).save(write, update);
         if matches!(saved, Ok(Some(_))) {
-            self.bells.ring(write.owner, write.snapshot);
+            self.notifier.publish(snapshot_topic(write.owner, write.snapshot));
         }
         saved
     }
@@ -126,20 +168,19 @@ impl SessionStore for MemorySessions {
         snapshot: &str,
         revision: u64,
     ) -> Result<(), StoreError> {
+        let mut subscription = self.notifier.subscribe(snapshot_topic(owner, snapshot));
         loop {
-            // Whatever is written after this line is heard.
-            let rung = self.bells.hear(owner, snapshot);
             if lock(&self.tables).revision(owner, snapshot) != revision {
                 return Ok(());
             }
-            rung.await;
+            subscription.next().await;
         }
     }
 
     async fn lease(&self, owner: &Owner, session: &str, term: Term) -> Result<Lease, StoreError> {
         let lease = lock(&self.tables).lease(owner, session, term);
         if lease.is_ok() {
-            self.bells.ring(owner, session);
+            self.notifier.publish(lease_topic(owner, session));
         }
         lease
     }
@@ -149,12 +190,12 @@ impl SessionStore for MemorySessions {
     }
 
     async fn lease_lost(&self, owner: &Owner, lease: &Lease) -> Result<(), StoreError> {
+        let mut subscription = self.notifier.subscribe(lease_topic(owner, &lease.session));
         loop {
-            let rung = self.bells.hear(owner, &lease.session);
             if lock(&self.tables).check_fence(owner, &lease.session, lease).is_err() {
                 return Ok(());
             }
-            rung.await;
+            subscription.next().await;
         }
     }
 
@@ -184,16 +225,16 @@ impl SessionStore for MemorySessions {
     async fn delete(&self, owner: &Owner, session: &str) -> Result<bool, StoreError> {
         let removed = lock(&self.tables).remove(owner, session);
         for snapshot in removed.iter().flatten() {
-            self.bells.ring(owner, snapshot);
+            self.notifier.publish(snapshot_topic(owner, snapshot));
         }
-        self.bells.ring(owner, session);
+        self.notifier.publish(lease_topic(owner, session));
         Ok(removed.is_some())
     }
 
     async fn prune(&self, retention: &Retention) -> Result<Pruned, StoreError> {
         let (pruned, gone) = lock(&self.tables).prune(retention);
         for (owner, snapshot) in gone {
-            self.bells.ring(&owner, &snapshot);
+            self.notifier.publish(snapshot_topic(&owner, &snapshot));
         }
         Ok(pruned)
     }

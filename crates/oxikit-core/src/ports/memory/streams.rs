@@ -1,30 +1,34 @@
-//! Durable streams that are gone with the process.
+//! Streams in memory: clients can resume them, but they do not survive the process.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::lock;
 use crate::Payload;
 use crate::ports::{
-    StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore,
+    LocalNotifier, Notifier, StoreError, StreamEnd, StreamEntry, StreamEvent, StreamPage,
+    StreamScope, StreamStore, Topic,
 };
 
 /// Limits of [`MemoryStreams`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MemoryStreamOptions {
-    /// How long an ended stream can be read again.
+    /// Time that an ended stream can still be read; five minutes by default.
     pub keep_ended: Duration,
-    /// So many streams at most; ended ones make room first, the oldest before others.
+    /// Maximum number of streams. The stream that ended first is evicted for a new one;
+    /// if all are open, the new one is refused with [`Full`](StoreError::Full).
     pub max_streams: usize,
-    /// So many bytes in one stream.
+    /// Maximum bytes of one stream as JSON. Further chunks are refused with
+    /// [`Full`](StoreError::Full); the end is always accepted.
     pub max_stream_bytes: usize,
+    /// Notifies readers of new events; a [`LocalNotifier`] unless another one is given.
+    pub notifier: Arc<dyn Notifier>,
 }
 
 impl Default for MemoryStreamOptions {
@@ -33,12 +37,32 @@ impl Default for MemoryStreamOptions {
             keep_ended: Duration::from_secs(300),
             max_streams: 10_000,
             max_stream_bytes: 64 * 1024 * 1024,
+            notifier: Arc::new(LocalNotifier::default()),
         }
     }
 }
 
-/// A [`StreamStore`] inside of the process: it survives a client that leaves, and
-/// nothing else.
+impl MemoryStreamOptions {
+    /// Notifies readers by this notifier.
+    #[must_use]
+    pub fn with_notifier(mut self, notifier: Arc<dyn Notifier>) -> Self {
+        self.notifier = notifier;
+        self
+    }
+}
+
+/// A [`StreamStore`] inside of the process: a client that lost its connection can continue to
+/// read, as long as the process runs.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use oxikit_core::ports::memory::{MemoryStreamOptions, MemoryStreams};
+///
+/// let mut options = MemoryStreamOptions::default();
+/// options.keep_ended = Duration::from_secs(60);
+/// let store = MemoryStreams::new(options);
+/// ```
 #[derive(Default)]
 pub struct MemoryStreams {
     options: MemoryStreamOptions,
@@ -50,18 +74,11 @@ struct Recording {
     entries: Vec<StreamEntry>,
     bytes: usize,
     ended: Option<Instant>,
-    progress: watch::Sender<Progress>,
-}
-
-/// How far a stream is.
-#[derive(Debug, Clone, Copy, Default)]
-struct Progress {
-    position: u64,
-    has_ended: bool,
+    topic: Topic,
 }
 
 impl Recording {
-    /// Whether these were the last entries to be written, and after `position`.
+    /// Whether these are exactly the entries after `position`: then this write was made before.
     fn ends_with(&self, position: u64, entries: &[StreamEntry]) -> bool {
         let written = usize::try_from(position).ok().and_then(|from| self.entries.get(from..));
         written.is_some_and(|written| {
@@ -77,6 +94,8 @@ impl MemoryStreams {
         Self { options, streams: Mutex::default() }
     }
 
+    /// Removes ended streams whose time is over and, if there are still too many streams, the one
+    /// that ended first. Open streams are never removed.
     fn make_room(&self, streams: &mut HashMap<String, Recording>) {
         let is_kept = |recording: &Recording| {
             recording.ended.is_none_or(|ended| ended.elapsed() < self.options.keep_ended)
@@ -91,6 +110,8 @@ impl MemoryStreams {
         }
     }
 
+    /// Adds entries after `position`. Repetitions, ends and conflicts are checked in the order of
+    /// the contract of [`StreamStore::append`].
     fn write(&self, id: &str, position: u64, entries: Vec<StreamEntry>) -> Result<u64, StoreError> {
         let bytes: usize = entries.iter().map(size).sum();
         let mut streams = lock(&self.streams);
@@ -99,7 +120,7 @@ impl MemoryStreams {
         let added = entries.len() as u64;
         let is_end = matches!(entries.last(), Some(StreamEntry::End(_)));
         if current != position && recording.ends_with(position, &entries) {
-            // The same write once more, as its answer was lost.
+            // The writer repeats a write whose answer was lost.
             return Ok(current);
         }
         if recording.ended.is_some() {
@@ -108,16 +129,17 @@ impl MemoryStreams {
         if current != position {
             return Err(StoreError::Conflict(id.to_owned()));
         }
-        // An end always fits, or nobody could be told.
+        // The end is accepted beyond the limit: without it, readers would wait forever.
         if !is_end && recording.bytes + bytes > self.options.max_stream_bytes {
             return Err(StoreError::Full(id.to_owned(), "the stream is too long"));
         }
         recording.bytes += bytes;
         recording.entries.extend(entries);
         recording.ended = is_end.then(Instant::now);
-        let position = position + added;
-        recording.progress.send_replace(Progress { position, has_ended: is_end });
-        Ok(position)
+        let topic = recording.topic;
+        drop(streams);
+        self.options.notifier.publish(topic);
+        Ok(position + added)
     }
 
     fn with<T>(
@@ -148,7 +170,7 @@ impl StreamStore for MemoryStreams {
             entries: Vec::new(),
             bytes: 0,
             ended: None,
-            progress: watch::Sender::default(),
+            topic: topic(id),
         };
         streams.insert(id.to_owned(), recording);
         Ok(())
@@ -195,15 +217,23 @@ impl StreamStore for MemoryStreams {
     }
 
     async fn wait(&self, scope: &StreamScope, id: &str, position: u64) -> Result<(), StoreError> {
-        let mut progress = self.with(scope, id, |recording| recording.progress.subscribe())?;
-        // An error means that the stream is gone: reading will say so.
-        _ = progress.wait_for(|now| now.has_ended || now.position > position).await;
+        let mut subscription = self.options.notifier.subscribe(topic(id));
+        let is_readable = |recording: &Recording| {
+            recording.ended.is_some() || recording.entries.len() as u64 > position
+        };
+        while !self.with(scope, id, is_readable)? {
+            subscription.next().await;
+        }
         Ok(())
     }
 }
 
-/// The payload as text: what a typed value is made of must not change later, and
-/// only text can be counted.
+fn topic(id: &str) -> Topic {
+    Topic::of(&["stream", id])
+}
+
+/// The payload as text. A typed value could still change through interior mutability, and
+/// its bytes are not known.
 fn text(id: &str, payload: Payload) -> Result<Payload, StoreError> {
     let damaged = |error: serde_json::Error| StoreError::Damaged(id.to_owned(), Box::new(error));
     let json = payload.to_json().map_err(damaged)?;

@@ -1,4 +1,7 @@
-//! What stands inside of tags: paths, literals, arguments, subexpressions.
+//! Parses the content of tags: paths, literals, arguments, subexpressions.
+//!
+//! The parser looks one token ahead, which is needed to tell the argument `key` from
+//! `key=value`.
 
 use serde_json::Number;
 
@@ -7,13 +10,15 @@ use crate::error::{Error, Position, Result};
 use crate::handlebars::ast::{Call, Expr, Hash, Literal, Path, is_scoped};
 use crate::handlebars::lexer::TokenKind;
 
-/// A name before it is known whether it is to be looked up.
+/// The first word of a tag. A literal there is a name, elsewhere a value.
 pub(super) enum Name {
     Path(Path),
     Literal(Literal, Position),
 }
 
 impl Parser<'_> {
+    /// Positional arguments, then `key=value` arguments. The grammar does not allow a positional
+    /// argument after a `key=value`.
     pub(super) fn arguments(&mut self) -> Result<(Vec<Expr>, Hash)> {
         let (mut params, mut hash) = (Vec::new(), Vec::new());
         while !self.at_hash() && self.at_expression() {
@@ -27,6 +32,7 @@ impl Parser<'_> {
         Ok((params, hash))
     }
 
+    /// Whether `key=` follows.
     fn at_hash(&self) -> bool {
         matches!(self.current.kind, TokenKind::Id | TokenKind::BracketId)
             && self.next.kind == TokenKind::Equals
@@ -58,6 +64,7 @@ impl Parser<'_> {
         })
     }
 
+    /// `(helper arguments)`. It counts as a level of nesting.
     pub(super) fn subexpression(&mut self) -> Result<Call> {
         self.enter()?;
         let open = self.advance()?;
@@ -68,6 +75,7 @@ impl Parser<'_> {
         Ok(Call { path: self.callee(name), params, hash, position: open.position })
     }
 
+    /// `as |item index|` at the end of an opening tag; no names if it is absent.
     pub(super) fn block_params(&mut self) -> Result<Vec<String>> {
         if self.current.kind != TokenKind::OpenBlockParams {
             return Ok(Vec::new());
@@ -84,6 +92,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
+    /// A literal or a path.
     pub(super) fn name(&mut self) -> Result<Name> {
         let position = self.current.position;
         let literal = match self.current.kind {
@@ -99,6 +108,8 @@ impl Parser<'_> {
         Ok(Name::Literal(literal, position))
     }
 
+    /// Names with separators between them, after an optional `@`. `..`, `.` and `this` may only
+    /// stand at the start.
     fn path(&mut self) -> Result<Path> {
         let position = self.current.position;
         let data = self.current.kind == TokenKind::Data;
@@ -142,7 +153,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A literal in the place of a helper is a name like any other.
+    /// The path of the first word of a tag. A literal in this place is a name.
     pub(super) fn callee(&self, name: Name) -> Path {
         match name {
             Name::Path(path) => path,
@@ -161,12 +172,14 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether an enclosing block declares a parameter of this name.
     fn is_block_param(&self, name: Option<&String>) -> bool {
         name.is_some_and(|name| self.scopes.iter().any(|scope| scope.contains(name)))
     }
 }
 
 impl Name {
+    /// The name as written, to be compared with that of the end tag.
     pub(super) fn original(&self) -> Literal {
         match self {
             Self::Path(path) => Literal::Text(path.original.clone()),
@@ -175,10 +188,12 @@ impl Name {
     }
 }
 
+/// A number literal. Integers stay exact up to 64 bits.
 fn number(text: &str) -> Number {
     match text.parse::<i64>() {
         Ok(integer) => integer.into(),
-        // More digits than a float has are as good as its largest value.
+        // A number that is too large for a float becomes the largest float, because JSON has no
+        // infinity.
         Err(_) => Number::from_f64(text.parse().unwrap_or(f64::MAX))
             .or_else(|| Number::from_f64(f64::MAX))
             .unwrap_or_else(|| 0.into()),

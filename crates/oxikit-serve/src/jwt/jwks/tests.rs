@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
@@ -8,6 +9,7 @@ use axum::extract::State as Shared;
 use axum::http::StatusCode as Http;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use oxikit_outgoing::Resolver;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -15,22 +17,22 @@ use super::*;
 
 /// An issuer whose key set can be changed.
 #[derive(Clone)]
-struct Issuer(Arc<Desk>);
+struct Issuer(Arc<IssuerState>);
 
-struct Desk {
+struct IssuerState {
     url: std::sync::OnceLock<String>,
     answer: Mutex<(Http, String)>,
     delay: Mutex<Duration>,
-    asked: AtomicUsize,
+    requests: AtomicUsize,
 }
 
 impl Issuer {
     async fn new(kids: &[&str]) -> Self {
-        let issuer = Self(Arc::new(Desk {
+        let issuer = Self(Arc::new(IssuerState {
             url: Default::default(),
             answer: Mutex::new((Http::OK, String::new())),
             delay: Mutex::default(),
-            asked: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
         }));
         issuer.publish(kids);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -42,24 +44,26 @@ impl Issuer {
 
     fn publish(&self, kids: &[&str]) {
         let keys: Vec<_> = kids.iter().map(|kid| public_jwk(kid)).collect();
-        self.say(Http::OK, json!({ "keys": keys }).to_string());
+        self.set_answer(Http::OK, json!({ "keys": keys }).to_string());
     }
 
-    fn say(&self, status: Http, body: impl Into<String>) {
+    fn set_answer(&self, status: Http, body: impl Into<String>) {
         *self.0.answer.lock().unwrap() = (status, body.into());
     }
 
-    fn asked(&self) -> usize {
-        self.0.asked.load(Ordering::SeqCst)
+    fn requests(&self) -> usize {
+        self.0.requests.load(Ordering::SeqCst)
     }
 
     fn keys(&self, timing: Timing) -> Jwks {
-        Jwks::with_timing(self.0.url.get().unwrap(), Algorithm::Es256, &[], timing).unwrap()
+        let url = Url::parse(self.0.url.get().unwrap()).unwrap();
+        let client = OutgoingClient::new(policy_for(&url, OutgoingPolicy::default())).unwrap();
+        Jwks::with_client(Source::Keys(url), Algorithm::Es256, client, timing)
     }
 }
 
 async fn answer(Shared(issuer): Shared<Issuer>) -> axum::response::Response {
-    issuer.0.asked.fetch_add(1, Ordering::SeqCst);
+    issuer.0.requests.fetch_add(1, Ordering::SeqCst);
     let delay = *issuer.0.delay.lock().unwrap();
     tokio::time::sleep(delay).await;
     let (status, body) = issuer.0.answer.lock().unwrap().clone();
@@ -94,7 +98,7 @@ async fn a_known_key_is_fetched_once() {
         assert!(knows(&keys, "a").await);
     }
     assert!(keys.find(None).await.unwrap().is_some(), "the only key needs no name");
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.requests(), 1);
 }
 
 #[tokio::test]
@@ -109,7 +113,7 @@ async fn unknown_names_do_not_hammer_the_issuer() {
     }
     assert!(tasks.join_all().await.iter().all(|known| !known));
     assert!(knows(&keys, "a").await);
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.requests(), 1);
 }
 
 #[tokio::test]
@@ -121,7 +125,7 @@ async fn a_new_key_is_found_after_the_interval_and_an_old_one_is_gone() {
     tokio::time::sleep(SHORT.interval).await;
     assert!(knows(&keys, "b").await);
     assert!(!knows(&keys, "a").await);
-    assert_eq!(issuer.asked(), 2);
+    assert_eq!(issuer.requests(), 2);
 }
 
 #[tokio::test]
@@ -132,7 +136,7 @@ async fn a_caller_who_leaves_does_not_end_the_fetch_of_the_others() {
     let gave_up = tokio::time::timeout(Duration::from_millis(5), keys.find(Some("a"))).await;
     assert!(gave_up.is_err());
     assert!(knows(&keys, "a").await);
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.requests(), 1);
 }
 
 #[tokio::test]
@@ -142,7 +146,7 @@ async fn old_keys_stay_good_for_a_while_when_the_issuer_is_away() {
     let stale = Duration::from_millis(400);
     let keys = issuer.keys(Timing { interval: Duration::ZERO, fresh, stale });
     assert!(knows(&keys, "a").await);
-    issuer.say(Http::INTERNAL_SERVER_ERROR, "away");
+    issuer.set_answer(Http::INTERNAL_SERVER_ERROR, "away");
     tokio::time::sleep(fresh).await;
     assert!(knows(&keys, "a").await, "stale and still good");
     tokio::time::sleep(stale).await;
@@ -164,13 +168,13 @@ async fn what_is_not_a_key_set_is_unavailable() {
         (Http::TEMPORARY_REDIRECT, r#"{"keys":[]}"#),
     ] {
         let issuer = Issuer::new(&[]).await;
-        issuer.say(status, body);
+        issuer.set_answer(status, body);
         let keys = issuer.keys(TIMING);
         for _ in 0..3 {
             let error = keys.find(Some("a")).await.err().unwrap();
             assert_eq!(error.code(), StatusCode::Unavailable);
         }
-        assert_eq!(issuer.asked(), 1, "{status} is neither followed nor tried again");
+        assert_eq!(issuer.requests(), 1, "{status} is neither followed nor tried again");
     }
 }
 
@@ -179,7 +183,7 @@ async fn an_issuer_that_is_down_is_unavailable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
-    let keys = Jwks::new(&url, Algorithm::Es256, &[]).unwrap();
+    let keys = Jwks::new(&url, Algorithm::Es256, OutgoingPolicy::default()).unwrap();
     assert_eq!(keys.find(Some("a")).await.err().unwrap().code(), StatusCode::Unavailable);
 }
 
@@ -200,10 +204,50 @@ async fn keys_for_other_things_are_left_out() {
         17,
         public_jwk("good"),
     ]});
-    issuer.say(Http::OK, set.to_string());
+    issuer.set_answer(Http::OK, set.to_string());
     let keys = issuer.keys(TIMING);
     for kid in ["encrypts", "other-alg", "other-curve", "unknown-kind", "secret"] {
         assert!(!knows(&keys, kid).await, "{kid}");
     }
     assert!(knows(&keys, "good").await);
+}
+
+/// A name server that knows this machine by every name.
+struct LoopbackDns;
+
+#[async_trait::async_trait]
+impl Resolver for LoopbackDns {
+    async fn resolve(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
+        Ok(vec![IpAddr::from([127, 0, 0, 1])])
+    }
+}
+
+/// The key set of an issuer whose name leads to this machine.
+fn keys_by_name(port: u16, policy: OutgoingPolicy) -> Jwks {
+    let url = Url::parse(&format!("https://login.example:{port}/jwks")).unwrap();
+    let policy = policy_for(&url, policy);
+    let client = OutgoingClient::with_resolver(policy, Arc::new(LoopbackDns)).unwrap();
+    Jwks::with_client(Source::Keys(url), Algorithm::Es256, client, TIMING)
+}
+
+#[tokio::test]
+async fn the_name_of_an_issuer_does_not_lead_to_this_machine() {
+    let canary = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    canary.set_nonblocking(true).unwrap();
+    let keys = keys_by_name(canary.local_addr().unwrap().port(), OutgoingPolicy::default());
+    let status = keys.find(Some("a")).await.err().unwrap();
+    assert_eq!(status.code(), StatusCode::Unavailable);
+    let connection = canary.accept().map(|_| ()).unwrap_err();
+    assert_eq!(connection.kind(), std::io::ErrorKind::WouldBlock, "nobody has connected");
+}
+
+#[tokio::test]
+async fn an_allowed_issuer_may_have_a_private_address() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let policy = OutgoingPolicy::default().allow_host("login.example");
+    let keys = keys_by_name(server.local_addr().unwrap().port(), policy);
+    tokio::select! {
+        connection = server.accept() => drop(connection.unwrap()),
+        _ = keys.find(Some("a")) => panic!("the fetch ended without a connection"),
+    }
 }

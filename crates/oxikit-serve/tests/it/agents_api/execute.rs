@@ -100,7 +100,7 @@ async fn a_detached_turn_is_answered_at_once_and_read_later() {
         (&json!("active"), &json!("pending"))
     );
     assert_eq!(session["snapshotId"], snapshot.as_str());
-    // What was said before is there meanwhile.
+    // The earlier messages can be read meanwhile.
     assert_eq!(session["threads"]["main"].as_array().unwrap().len(), 2, "{session}");
     app.go_on.notify_one();
     let session = until_completed(&app).await;

@@ -19,7 +19,7 @@ struct Shop(SocketAddr);
 
 impl Shop {
     async fn on(store: Arc<dyn SessionStore>) -> Self {
-        let ai = Oxikit::builder().build();
+        let ai = Oxikit::builder().build().unwrap();
         let agent = Agent::builder("shop")
             .turn(|it: Turn<Topics>| async move {
                 let text = it.text();
@@ -166,8 +166,8 @@ async fn only_what_a_turn_can_go_on_from_is_forked() {
 #[tokio::test]
 async fn work_that_goes_on_is_not_forked() {
     let mut app = app().await;
-    let said = app.say("support", "hello", json!({ "sessionId": "s" })).await;
-    let first = said["snapshotId"].clone();
+    let turn = app.say("support", "hello", json!({ "sessionId": "s" })).await;
+    let first = turn["snapshotId"].clone();
     let pending = app.detach("wait", "s").await;
     app.started.recv().await;
     for body in [String::new(), json!({ "snapshotId": pending }).to_string()] {

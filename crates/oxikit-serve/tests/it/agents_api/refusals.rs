@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Requests that are rejected, with their status and text.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ async fn odd_queries_are_400() {
 }
 
 #[tokio::test]
-async fn wrong_methods_are_told_the_right_ones() {
+async fn wrong_methods_are_answered_with_the_allowed_ones() {
     let app = app().await;
     let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "HEAD"];
     for (path, allowed) in [
@@ -253,12 +253,12 @@ async fn what_belongs_to_another_is_as_if_it_were_not_there() {
         let foreign = app.ask(method, &fill("mine", &snapshot, &stream), eve, "").await;
         let unknown = app.ask(method, &fill("none", "none", "none"), eve, "").await;
         foreign.assert_error(404, "NOT_FOUND");
-        let told = foreign
+        let answer = foreign
             .text()
             .replace("mine", "none")
             .replace(&snapshot, "none")
             .replace(&stream, "none");
-        assert_eq!(told, unknown.text(), "{method} {path}");
+        assert_eq!(answer, unknown.text(), "{method} {path}");
     }
     // Eve's own session of the same name, and a snapshot that she cannot see.
     let body = json!({ "input": "hi", "init": { "sessionId": "mine" } }).to_string();

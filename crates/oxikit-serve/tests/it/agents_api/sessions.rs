@@ -222,7 +222,7 @@ async fn the_work_of_a_session_is_stopped() {
         (&json!("completed"), &json!("aborted"))
     );
     assert_eq!(session["threads"]["main"].as_array().unwrap().len(), 2);
-    // Nothing is left to stop: the same answer tells so.
+    // The work has ended, and the second response says so.
     let body = json!({ "snapshotId": snapshot }).to_string();
     let again = app.ask("POST", "/support/sessions/s/abort", "", &body).await.json();
     assert_eq!((&again["status"], &again["aborted"]), (&json!("aborted"), &json!([])));
@@ -233,7 +233,7 @@ async fn the_work_of_a_session_is_stopped() {
 
 /// An agent that covers a member of its state, on a store that the test knows.
 async fn covering() -> (impl AsyncFn(&str) -> Value, Arc<MemorySessions>) {
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let store = Arc::new(MemorySessions::default());
     let agent = Agent::builder("covering")
         .turn(|turn: Turn<Topics>| async move {

@@ -80,7 +80,7 @@ async fn events_come_in_the_order_they_were_made() {
     }
 }
 
-/// Where in the answer a chunk stands is the agent's business.
+/// The texts of chunks. Their other members belong to the agent and are not compared.
 fn without_indexes(mut events: Vec<(String, Value)>) -> Vec<(String, Value)> {
     for (_, data) in &mut events {
         if let Some(chunk) = data.get_mut("chunk").and_then(Value::as_object_mut) {
@@ -170,7 +170,7 @@ async fn what_follows_any_event_can_be_read_again_without_gap_or_duplicate() {
         let nothing = again(way, all.last()).await;
         assert_eq!((nothing.status, nothing.text()), (204, ""), "{way}");
     }
-    // Nothing of this was another turn.
+    // None of these requests started another turn.
     let session = app.get("/support/sessions/s").await.json();
     assert_eq!(session["metadata"]["snapshotCount"], 1);
 }
@@ -220,7 +220,7 @@ async fn other_turns_end_with_their_reader() {
 async fn a_reader_that_comes_back_never_starts_another_turn() {
     let app = app().await;
     let all = events(&app.ask("POST", "/support/execute", "", &body("hi")).await);
-    // Nothing was recorded, but the id says that there was a turn.
+    // The turn was not recorded, but its id shows that there was one.
     let id = format!("last-event-id: {}\r\n", all[0].id);
     app.ask("POST", "/support/execute", &id, &body("hi")).await.assert_error(404, "NOT_FOUND");
     let app = durable().await;
@@ -285,7 +285,7 @@ async fn any_server_of_the_same_store_goes_on_with_a_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_stream_is_kept_alive_and_told_when_the_server_ends() {
+async fn an_idle_stream_is_kept_alive_and_ended_when_the_server_ends() {
     for is_recorded in [false, true] {
         let mut app = match is_recorded {
             true => durable().await,
@@ -327,7 +327,7 @@ async fn a_quiet_turn_is_not_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_has_lost_its_process_ends() {
-    // What a server has recorded that was killed.
+    // The recording of a server that was killed.
     let streams = Arc::new(MemoryStreams::default());
     let telemetry = json!({ "traceId": "t", "spanId": "s" });
     let head = json!({ "agent": "support", "sessionId": "s", "telemetry": telemetry });
@@ -344,7 +344,7 @@ async fn a_turn_that_has_lost_its_process_ends() {
     let answer = app.get(&format!("/support/streams/{id}")).await;
     assert!(began.elapsed() <= Duration::from_secs(76), "{:?}", began.elapsed());
     let text = answer.text().replace(": still here\n\n", "");
-    let error = r#"{"error":{"status":"UNAVAILABLE","message":"the server that worked on this turn has gone"}}"#;
+    let error = r#"{"error":{"status":"UNAVAILABLE","message":"the server that ran this turn has ended; the turn has no result"}}"#;
     let expected = format!(
         "event: chunk\ndata: {{\"sessionId\":\"s\",\"chunk\":{{\"content\":[{{\"text\":\"half\"}}]}}}}\nid: {id}/1\n\n\
          event: error\ndata: {error}\nid: {id}/2\n\n\

@@ -82,7 +82,7 @@ impl SessionStore for NoSessions {
     }
 }
 
-/// What a [`BrokenStreams`] cannot do.
+/// The operation that fails in a [`BrokenStreams`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Cannot {
     Open,

@@ -38,6 +38,7 @@ pub(super) async fn runtime_with(set: impl FnOnce(&mut DevConfig)) -> Runtime {
     config.port = Some(0);
     config.project_root = Some(project.path().to_owned());
     set(&mut config);
+    let config = config.with_agents_api(oxikit_serve::dev_agents());
     let tools = config.start(&ai).await.unwrap();
     Runtime { ai, tools, project, cancelled }
 }
@@ -112,7 +113,7 @@ impl Drop for Leaves {
 }
 
 pub(crate) fn define(cancelled: mpsc::UnboundedSender<Instant>) -> Oxikit {
-    let ai = Oxikit::builder().default_model("echo/model").build();
+    let ai = Oxikit::builder().default_model("echo/model").build().unwrap();
     ai.define_flow("greet", |person: Person, ctx: Context| async move {
         let auth = if ctx.auth().is_some() { " (auth)" } else { "" };
         Ok(json!({ "text": format!("Hi {}{auth}", person.name) }))

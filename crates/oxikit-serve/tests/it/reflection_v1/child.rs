@@ -1,4 +1,4 @@
-//! Whole programs: this test program again, told what to be by its environment.
+//! Whole programs: this test program again; an environment variable selects its role.
 
 use std::fs;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ impl Program {
         folder.map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Where it listens for the developer tools.
+    /// The address at which it listens for the developer tools.
     async fn url(&mut self) -> String {
         let began = Instant::now();
         loop {
@@ -57,17 +57,17 @@ impl Program {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
-    /// Waits for its end: the code, and what it has said.
+    /// Waits for its end: the code, and what it has logged.
     async fn end(&mut self) -> (Option<i32>, String) {
         let began = Instant::now();
         while self.process.try_wait().unwrap().is_none() {
             assert!(began.elapsed() < PATIENCE, "it does not end");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let mut said = String::new();
+        let mut log = String::new();
         let mut stderr = self.process.stderr.take().unwrap();
-        std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
-        (self.process.wait().unwrap().code(), said)
+        std::io::Read::read_to_string(&mut stderr, &mut log).unwrap();
+        (self.process.wait().unwrap().code(), log)
     }
 }
 
@@ -90,7 +90,7 @@ async fn play() {
     match role.as_str() {
         "reflect" => reflect(&ai).await.unwrap(),
         "serve" => Server::new(&ai).serve().await.unwrap(),
-        "serve-alone" => Server::new(&ai).dev_tools(false).serve().await.unwrap(),
+        "serve-alone" => Server::new(&ai).without_dev_tools().serve().await.unwrap(),
         role => panic!("nobody plays {role}"),
     }
 }
@@ -114,9 +114,9 @@ async fn a_signal_ends_a_program_at_once_and_its_file_with_it() {
             assert_eq!(slow.head().await.unwrap().status, 200);
             program.signal(signal);
             let began = Instant::now();
-            let (code, said) = program.end().await;
+            let (code, log) = program.end().await;
             assert!(began.elapsed() < Duration::from_secs(1), "{:?} {role}", began.elapsed());
-            assert_eq!((code, program.files()), (Some(0), Vec::new()), "{role} {signal} {said}");
+            assert_eq!((code, program.files()), (Some(0), Vec::new()), "{role} {signal} {log}");
         }
     }
 }
@@ -129,11 +129,11 @@ async fn the_log_of_a_program_is_seen_and_has_no_token_in_it() {
     let mut client = run(&url, r#"{"key":"/flow/log"}"#).await;
     assert_eq!(client.answer().await.unwrap().status, 200);
     program.signal("-TERM");
-    let (code, said) = program.end().await;
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("a line of the flow") && said.contains("serving at http://"), "{said}");
+    let (code, log) = program.end().await;
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("a line of the flow") && log.contains("serving at http://"), "{log}");
     let token = url.rsplit('/').next().unwrap();
-    assert!(!said.contains(token), "{said}");
+    assert!(!log.contains(token), "{log}");
 }
 
 #[cfg(all(unix, feature = "otlp"))]
@@ -165,17 +165,17 @@ async fn spans_go_to_a_collector_that_the_environment_names() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_variable_that_means_nothing_is_told() {
-    for (role, name, told) in [
+async fn an_invalid_variable_is_reported() {
+    for (role, name, expected) in [
         ("reflect", "GENKIT_REFLECTION_PORT", "GENKIT_REFLECTION_PORT is `nonsense`"),
         ("reflect", "GENKIT_TELEMETRY_SERVER", "the URL of the telemetry server"),
         #[cfg(feature = "otlp")]
         ("serve", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
     ] {
         let mut program = Program::start(role, &[("GENKIT_ENV", "dev"), (name, "nonsense")]);
-        let (code, said) = program.end().await;
+        let (code, log) = program.end().await;
         assert_ne!(code, Some(0), "{name}");
-        assert!(said.contains(told), "{name} {said}");
+        assert!(log.contains(expected), "{name} {log}");
     }
 }
 
@@ -184,9 +184,9 @@ async fn a_variable_that_means_nothing_is_told() {
 async fn without_the_environment_nothing_of_it_runs() {
     let off = [("GENKIT_ENV", "prod"), ("RUST_LOG", "info")];
     let mut program = Program::start("reflect", &off);
-    let (code, said) = program.end().await;
+    let (code, log) = program.end().await;
     assert_ne!(code, Some(0));
-    assert!(said.contains("genkit start -- cargo run"), "{said}");
+    assert!(log.contains("genkit start -- cargo run"), "{log}");
     let dev = [("GENKIT_ENV", "dev")];
     for (role, variables) in [("serve", off.as_slice()), ("serve-alone", &dev)] {
         let mut program = Program::start(role, variables);
@@ -195,14 +195,14 @@ async fn without_the_environment_nothing_of_it_runs() {
         assert!(program.process.try_wait().unwrap().is_none(), "{role}");
         assert!(!program.project.path().join(".genkit").exists(), "{role}");
         program.signal("-TERM");
-        let (code, said) = program.end().await;
-        assert!(code == Some(0) && !said.contains("developer tools"), "{role}: {said}");
+        let (code, log) = program.end().await;
+        assert!(code == Some(0) && !log.contains("developer tools"), "{role}: {log}");
     }
 }
 
 /// The URL of a server, from what it says at its start.
-fn address_in(said: &str) -> Option<std::net::SocketAddr> {
-    let (_, url) = said.split_once("serving at http://")?;
+fn address_in(log: &str) -> Option<std::net::SocketAddr> {
+    let (_, url) = log.split_once("serving at http://")?;
     url.split(": ").next()?.parse().ok()
 }
 
@@ -210,32 +210,32 @@ fn address_in(said: &str) -> Option<std::net::SocketAddr> {
 #[tokio::test]
 async fn a_plain_server_says_where_it_is_what_it_serves_and_what_fails() {
     let mut program = Program::start("serve", &[]);
-    let mut said = String::new();
+    let mut log = String::new();
     let mut stderr = std::io::BufReader::new(program.process.stderr.take().unwrap());
     let address = loop {
-        assert_ne!(std::io::BufRead::read_line(&mut stderr, &mut said).unwrap(), 0, "{said}");
-        if let Some(address) = address_in(&said) {
+        assert_ne!(std::io::BufRead::read_line(&mut stderr, &mut log).unwrap(), 0, "{log}");
+        if let Some(address) = address_in(&log) {
             break address;
         }
     };
-    assert!(said.contains("/log") && said.contains("/docs"), "{said}");
+    assert!(log.contains("/log") && log.contains("/docs"), "{log}");
     let mut client = Client::connect(address).await;
     client.send(post("/boom", "", "{}")).await;
     client.answer().await.unwrap().assert_error(500, "INTERNAL");
     client.send(post("/log", "", "{}")).await;
     assert_eq!(client.answer().await.unwrap().status, 200);
     program.signal("-TERM");
-    std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
+    std::io::Read::read_to_string(&mut stderr, &mut log).unwrap();
     for part in ["ERROR", "action=\"/flow/boom\"", "trace_id=", "a line of the flow"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(log.contains(part), "{part}: {log}");
     }
-    assert!(!said.contains("oxikit::access"), "{said}");
-    // What is logged is for the environment to say.
-    for (filter, is_told) in [("off", false), ("oxikit_serve=info", true)] {
+    assert!(!log.contains("oxikit::access"), "{log}");
+    // `RUST_LOG` selects what is logged.
+    for (filter, is_logged) in [("off", false), ("oxikit_serve=info", true)] {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let port = free.port().to_string();
         let mut program = Program::start("serve", &[("RUST_LOG", filter), ("PORT", &port)]);
-        if is_told {
+        if is_logged {
             let mut stderr = std::io::BufReader::new(program.process.stderr.take().unwrap());
             let mut line = String::new();
             std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
@@ -258,12 +258,12 @@ async fn a_port_that_is_in_use_is_named() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let mut program = Program::start("serve", &[("PORT", &port)]);
-    let (code, said) = program.end().await;
+    let (code, log) = program.end().await;
     assert_ne!(code, Some(0));
     let named = format!("port {port} is in use");
-    assert!(said.contains(&named) && said.contains("Server::port"), "{said}");
+    assert!(log.contains(&named) && log.contains("Server::port"), "{log}");
     let dev = [("GENKIT_ENV", "dev"), ("GENKIT_REFLECTION_PORT", port.as_str())];
     let mut program = Program::start("reflect", &dev);
-    let (_, said) = program.end().await;
-    assert!(said.contains(&named) && said.contains("GENKIT_REFLECTION_PORT"), "{said}");
+    let (_, log) = program.end().await;
+    assert!(log.contains(&named) && log.contains("GENKIT_REFLECTION_PORT"), "{log}");
 }

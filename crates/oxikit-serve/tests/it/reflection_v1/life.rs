@@ -125,7 +125,7 @@ async fn a_file_that_cannot_be_written_is_an_error_and_nothing_listens() {
     let mut config = DevConfig::default();
     config.port = Some(address.port());
     config.project_root = Some(project.path().to_owned());
-    config.start(&Oxikit::builder().build()).await.unwrap_err();
+    config.start(&Oxikit::builder().build().unwrap()).await.unwrap_err();
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }
 

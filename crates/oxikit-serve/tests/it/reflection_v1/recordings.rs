@@ -1,4 +1,4 @@
-//! What the official JavaScript runtime answered, asked again here.
+//! Repeats recorded requests to the official JavaScript runtime, and compares the answers.
 
 use oxikit::prelude::*;
 

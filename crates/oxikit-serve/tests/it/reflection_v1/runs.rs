@@ -210,7 +210,7 @@ async fn a_body_of_another_type_or_size_is_refused() {
 }
 
 #[tokio::test]
-async fn an_error_is_told_to_the_developer_as_it_is() {
+async fn an_error_is_shown_to_the_developer_unchanged() {
     let runtime = runtime().await;
     runtime.ai.define_flow("secret", |_: Value| async {
         let cause = std::io::Error::other(SECRETS[1]);

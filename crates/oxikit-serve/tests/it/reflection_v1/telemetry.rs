@@ -86,13 +86,13 @@ async fn spans_go_where_the_tools_say_and_before_the_answer() {
 
 #[tokio::test]
 async fn a_server_of_the_environment_stays() {
-    let (mut fixed, mut told) = (Collector::start().await, Collector::start().await);
+    let (mut fixed, mut configured) = (Collector::start().await, Collector::start().await);
     let url = fixed.url.clone();
     let runtime = runtime_with(|config| config.telemetry_server = Some(url)).await;
-    notify(&runtime, &told.url).await;
+    notify(&runtime, &configured.url).await;
     let trace_id = greet(&runtime).await;
     assert!(fixed.has_ended(&trace_id));
-    assert!(told.traces().is_empty());
+    assert!(configured.traces().is_empty());
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Where runtimes register.
+/// The address at which runtimes register.
 pub(super) struct Manager(TcpListener);
 
 /// A runtime that has called.

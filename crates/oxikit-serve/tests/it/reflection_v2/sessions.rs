@@ -9,7 +9,7 @@ use super::manager::{Manager, Socket};
 /// An application with an agent that keeps its sessions and one that does not.
 async fn registered() -> (DevTools, Socket) {
     let (manager, url) = Manager::listen().await;
-    let ai = Oxikit::builder().build();
+    let ai = Oxikit::builder().build().unwrap();
     let agent = |name: &str| {
         Agent::builder(name).turn(|it: Turn<Value>| async move { Ok(it.answer("done")) })
     };
@@ -17,6 +17,7 @@ async fn registered() -> (DevTools, Socket) {
     ai.define_agent(agent("free")).unwrap();
     let mut config = DevConfig::default();
     config.manager = Some(url);
+    let config = config.with_agents_api(oxikit_serve::dev_agents());
     let tools = config.start(&ai).await.unwrap();
     let mut socket = manager.accept().await;
     assert_eq!(socket.recv().await["method"], "register");
@@ -74,7 +75,7 @@ async fn sessions_are_listed_shown_forked_and_deleted() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_told_with_its_code() {
+async fn a_failed_request_is_answered_with_its_code() {
     let (tools, mut socket) = registered().await;
     for (method, params, code, text) in [
         ("getSession", json!({"agent": "kept", "sessionId": "x"}), 5, "there is no session `x`"),

@@ -1,45 +1,22 @@
-//! Documents in the table.
+//! Documents in their table: one row each, found by kind and id.
+//!
+//! In a damaged file the queries by index may fail. Then documents are read one by one by their
+//! numbers, so that those on damaged pages do not hide the others.
 
 use std::collections::BTreeMap;
 
+use oxikit_core::ports::{DocumentList, StoredDocument};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::super::damage::Damage;
-use super::super::failure::{Failure, Outcome};
-use super::super::session_row::now_ms;
-use super::super::walk::{self, Numbers};
-use super::super::writer::Txn;
+use oxikit_sqlite::failure::{Failure, Outcome};
+use oxikit_sqlite::now_ms;
+use oxikit_sqlite::walk::{self, Numbers};
+use oxikit_sqlite::writer::Txn;
 
-/// A document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StoredDocument {
-    /// What it is, such as `dataset` or `evalRun`.
-    pub kind: String,
-    /// Its id among those of its kind.
-    pub id: String,
-    /// 1 when it is made, one more with every change.
-    pub version: u32,
-    /// When it was made, in milliseconds since 1970.
-    pub created_at: i64,
-    /// When it was last changed.
-    pub updated_at: i64,
-    /// Its JSON.
-    pub json: String,
-}
-
-/// The documents of a kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DocumentList {
-    /// In the order they were made.
-    pub documents: Vec<StoredDocument>,
-    /// Those that cannot be read, because the file is damaged.
-    pub damage: Option<Damage>,
-}
-
+/// The columns of a document, in the order in which [`read`] reads them.
 pub(super) const COLUMNS: &str = "kind, id, version, created_at, updated_at, json";
 
+/// Reads the columns [`COLUMNS`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<StoredDocument> {
     Ok(StoredDocument {
         kind: row.get(0)?,
@@ -51,8 +28,8 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<StoredDocument> {
     })
 }
 
-/// Writes a document and answers its version. With `expected` only if that is the
-/// version that is there; 0 is none.
+/// Writes a document and returns its version. With `expected`, only if the stored document has
+/// that version; 0 means that there is none. Otherwise it fails with [`Failure::Conflict`].
 pub(super) fn put(
     txn: &Txn<'_>,
     kind: &str,
@@ -75,6 +52,7 @@ pub(super) fn put(
     Ok(version + 1)
 }
 
+/// The document with this kind and id.
 pub(super) fn get(
     connection: &Connection,
     kind: &str,
@@ -84,35 +62,36 @@ pub(super) fn get(
     Ok(connection.prepare_cached(&sql)?.query_row((kind, id), read).optional()?)
 }
 
-/// All of a kind, in the order they were made.
+/// All documents of a kind, in the order of their creation.
 pub(super) fn list(connection: &Connection, kind: &str) -> Outcome<DocumentList> {
     let sql = format!("SELECT {COLUMNS} FROM documents WHERE kind = ?1 ORDER BY number");
     let mut select = connection.prepare_cached(&sql)?;
     let found = select.query_map([kind], read)?;
-    Ok(DocumentList { documents: found.collect::<Result<_, _>>()?, damage: None })
+    let documents = found.collect::<Result<_, _>>()?;
+    Ok(DocumentList { documents, ..DocumentList::default() })
 }
 
 /// The same for a damaged database: one document at a time.
 pub(super) fn list_each(connection: &Connection, kind: &str) -> Outcome<DocumentList> {
     let known = known(connection)?;
-    let mut list = DocumentList::default();
-    let mut lost = Damage::new(known.is_whole);
+    let may_be_incomplete = !known.is_whole;
+    let mut list = DocumentList { may_be_incomplete, ..DocumentList::default() };
     for (number, name) in known.names {
         match at(connection, number)? {
             Some(document) if document.kind == kind => list.documents.push(document),
             Some(_) => {}
             None => match name {
-                Some((of_kind, id)) if of_kind == kind => lost.add(id),
+                Some((of_kind, id)) if of_kind == kind => list.unreadable.push(id),
                 Some(_) => {}
-                None => lost.add(format!("number {number}")),
+                None => list.unreadable.push(format!("number {number}")),
             },
         }
     }
-    list.damage = lost.into_option();
     Ok(list)
 }
 
-/// One document of a damaged database; it is an error if it may be there and cannot be read.
+/// One document of a damaged database. It is an error if the document may exist and cannot be
+/// read: `None` would say that it does not exist.
 pub(super) fn get_damaged(
     connection: &Connection,
     kind: &str,
@@ -131,19 +110,21 @@ pub(super) fn get_damaged(
     if may_be_lost { Err(Failure::Damaged("its page cannot be read")) } else { Ok(None) }
 }
 
-/// The documents that there are or were.
+/// The documents that exist or existed, as far as the table and its index show.
 pub(super) struct Known {
     /// By number, with kind and id as far as the index knows them.
     pub(super) names: BTreeMap<i64, Option<(String, String)>>,
-    /// Whether there can be no others.
+    /// Whether there can be no others: the table or the index was read to its end.
     pub(super) is_whole: bool,
 }
 
-/// Those in the table, and those that only the index of their names knows of.
+/// The documents of the table, and those that only the index of their names shows.
 pub(super) fn known(connection: &Connection) -> Outcome<Known> {
     let Numbers { found, is_whole } = walk::numbers(connection, "documents", (0, i64::MAX))?;
     let mut names: BTreeMap<_, _> = found.into_iter().map(|number| (number, None)).collect();
     let mut knows_all = false;
+    // A scan ends at the first damaged page. From the other end it finds the rows behind that
+    // page.
     for order in ["kind, id", "kind DESC, id DESC"] {
         let sql = format!(
             "SELECT number, kind, id FROM documents INDEXED BY sqlite_autoindex_documents_1
@@ -166,7 +147,7 @@ pub(super) fn at(connection: &Connection, number: i64) -> Outcome<Option<StoredD
     Ok(walk::row(connection, &sql, [number], read)?.flatten())
 }
 
-/// Whether there was one.
+/// Deletes a document. Returns whether there was one.
 pub(super) fn delete(txn: &Txn<'_>, kind: &str, id: &str) -> Outcome<bool> {
     let sql = "DELETE FROM documents WHERE kind = ?1 AND id = ?2";
     Ok(txn.sql(sql)?.execute((kind, id))? > 0)

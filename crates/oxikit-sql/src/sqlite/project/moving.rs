@@ -1,21 +1,31 @@
-//! Documents that earlier versions have kept in the database of the traces.
+//! Moves documents that earlier versions have stored in the database of the traces.
 //!
-//! They are copied in one transaction, which also notes that they were; read again; and
-//! then removed there. A process that is killed in between leaves them in both files: the
-//! next one finds the notes, copies nothing again, and goes on with the removal.
+//! They are copied in one transaction, which also records that they were; then the copies are
+//! read again; and then the originals are removed. A process that is killed in between leaves
+//! them in both files: the next one finds the records, copies nothing again, and goes on with the
+//! removal.
 
 use std::path::Path;
 
+use oxikit_core::ports::StoredDocument;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::super::connection::{self, OpenError};
-use super::super::damage::{REPAIR, Reason};
-use super::super::failure::Outcome;
-use super::super::traces;
-use super::documents::{self, StoredDocument};
-use super::options;
+use super::documents;
+use super::file_options;
+use oxikit_sqlite::connection::{self, OpenError, Schema};
+use oxikit_sqlite::damage::{REPAIR, Reason};
+use oxikit_sqlite::failure::Outcome;
 
-/// What the old file has.
+/// The traces file of earlier versions, which had data sets and evaluations in it too.
+const OLD_TRACES: Schema = Schema {
+    // `oxtr` in ASCII.
+    application: 0x6f78_7472,
+    tables: &["traces", "spans", "labels", "logs"],
+    unreleased: 4,
+    steps: &[],
+};
+
+/// The documents of the old file.
 #[derive(Debug, Default)]
 struct Found {
     documents: Vec<(i64, StoredDocument)>,
@@ -23,14 +33,14 @@ struct Found {
     lost: Vec<String>,
 }
 
-/// Moves all that can be read. What is wrong with the old file is logged; it is an error if
+/// Moves all documents that can be read. Problems of the old file are logged; it is an error if
 /// the new one cannot be written.
 pub(super) fn take_over(new: &mut Connection, traces: &Path) -> Result<(), OpenError> {
     if !traces.is_file() {
         return Ok(());
     }
     let file = traces.display();
-    let mut old = match connection::writer(traces, &options(), &traces::SCHEMA) {
+    let mut old = match connection::of_any_version(traces, &file_options(), &OLD_TRACES) {
         Ok(old) => old,
         Err(error) => {
             tracing::error!(%file, %error, "data sets and evaluations in it, if any, cannot be moved");
@@ -51,6 +61,8 @@ pub(super) fn take_over(new: &mut Connection, traces: &Path) -> Result<(), OpenE
     if found.documents.is_empty() {
         return Ok(());
     }
+    // The order makes a kill at any moment safe: a document is always in at least one of the
+    // files.
     copy(new, &found.documents)?;
     verify(new, &found.documents)?;
     if let Err(error) = remove(&mut old, &found.documents) {
@@ -59,8 +71,12 @@ pub(super) fn take_over(new: &mut Connection, traces: &Path) -> Result<(), OpenE
     Ok(())
 }
 
+/// Reads all documents of the old file, one by one, so that a damaged page hides only its own.
 fn find(old: &Connection) -> Outcome<Found> {
     let mut found = Found::default();
+    if !connection::table_names(old)?.iter().any(|table| table == "documents") {
+        return Ok(found);
+    }
     for (number, name) in documents::known(old)?.names {
         match documents::at(old, number)? {
             Some(document) => found.documents.push((number, document)),
@@ -73,8 +89,8 @@ fn find(old: &Connection) -> Outcome<Found> {
     Ok(found)
 }
 
-/// Copies those that were not copied before. Of two documents of one name, which there are
-/// if an earlier version was used again, the one that was changed last counts.
+/// Copies the documents that were not copied before. If both files have a document of the same
+/// name, because an earlier version was used again, the one that was changed last is kept.
 fn copy(new: &mut Connection, found: &[(i64, StoredDocument)]) -> Result<(), OpenError> {
     let transaction = new.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (_, document) in found {
@@ -85,6 +101,8 @@ fn copy(new: &mut Connection, found: &[(i64, StoredDocument)]) -> Result<(), Ope
     Ok(transaction.commit()?)
 }
 
+/// Whether this version of the document was copied before. It may have been changed or deleted
+/// since.
 fn was_moved(new: &Connection, document: &StoredDocument) -> rusqlite::Result<bool> {
     let StoredDocument { kind, id, version, updated_at, .. } = document;
     let sql = "SELECT 1 FROM moved
@@ -93,6 +111,7 @@ fn was_moved(new: &Connection, document: &StoredDocument) -> rusqlite::Result<bo
     Ok(found.is_some())
 }
 
+/// Copies a document and records it.
 fn copy_one(new: &Transaction<'_>, document: &StoredDocument) -> rusqlite::Result<()> {
     let StoredDocument { kind, id, version, created_at, updated_at, json } = document;
     new.prepare_cached(
@@ -108,8 +127,8 @@ fn copy_one(new: &Transaction<'_>, document: &StoredDocument) -> rusqlite::Resul
     Ok(())
 }
 
-/// Reads the copies again: nothing is removed on the word of the database alone. Those that
-/// were changed or deleted since an earlier copy are none any more.
+/// Reads the copies again before the originals are removed, and compares them. A copy that was
+/// changed or deleted since an earlier run is not compared.
 fn verify(new: &Connection, found: &[(i64, StoredDocument)]) -> Result<(), OpenError> {
     let sql = "SELECT d.json FROM moved m LEFT JOIN documents d ON d.kind = m.kind AND d.id = m.id
              AND d.updated_at = m.updated_at
@@ -127,7 +146,7 @@ fn verify(new: &Connection, found: &[(i64, StoredDocument)]) -> Result<(), OpenE
     Ok(())
 }
 
-/// Removes what is on the disk in the other file by now.
+/// Removes the originals of the copies, which are on the disk by now.
 fn remove(old: &mut Connection, found: &[(i64, StoredDocument)]) -> rusqlite::Result<()> {
     let transaction = old.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {

@@ -1,14 +1,29 @@
-//! Documents out of a damaged file.
+//! Saves the documents and revisions of a damaged file.
 
 use std::path::Path;
 
-use super::super::connection::OpenError;
-use super::super::repair::{self, RepairError, Repaired, SavedPart};
-use super::super::walk;
-use super::{ProjectStore, SCHEMA, documents};
+use super::{SCHEMA, SqliteProject, documents, revisions};
+use oxikit_sqlite::connection::OpenError;
+use oxikit_sqlite::repair::{self, RepairError, Repaired, SavedPart};
+use oxikit_sqlite::walk;
 
-impl ProjectStore {
-    /// What is wrong with a file, in the words of SQLite; nothing if it is whole.
+impl SqliteProject {
+    /// Checks a file with SQLite's `quick_check`. Returns its messages, none if the file is
+    /// intact.
+    ///
+    /// ```
+    /// # let folder = std::env::temp_dir().join(format!("oxikit-check-{}", std::process::id()));
+    /// # let path = folder.join("project.db");
+    /// use oxikit_sql::SqliteProject;
+    ///
+    /// drop(SqliteProject::open(&path)?);
+    /// if !SqliteProject::check(&path)?.is_empty() {
+    ///     let repaired = SqliteProject::repair(&path)?;
+    ///     println!("the damaged file is kept as {}", repaired.copy.display());
+    /// }
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -17,8 +32,8 @@ impl ProjectStore {
         repair::check(path.as_ref(), &SCHEMA)
     }
 
-    /// Puts all that can be read of a damaged file into a new one, which takes its place.
-    /// The damaged file is kept beside it. Nobody may have the file open.
+    /// Replaces a damaged file with a new one that contains all readable documents and
+    /// revisions. The damaged file is kept beside it. No process may have the file open.
     ///
     /// # Errors
     ///
@@ -30,7 +45,7 @@ impl ProjectStore {
             let known = documents::known(old)?;
             let (saved, lost, _) = walk::copy_rows(old, new, "documents")?;
             let lost = lost.max((known.names.len() as u64).saturating_sub(saved));
-            // What was moved from the traces; without it, it may be moved again.
+            // The records of moved documents. Without them the documents may be moved again.
             let sql = "SELECT kind, id, version, updated_at FROM moved";
             walk::scan(old, sql, [], |row| {
                 let row: (String, String, i64, i64) =
@@ -39,7 +54,8 @@ impl ProjectStore {
                     .execute(row)?;
                 Ok(())
             })?;
-            Ok(vec![SavedPart { name: "documents", saved, lost, may_be_more: !known.is_whole }])
+            let documents = SavedPart::new("documents", saved, lost, known.is_whole);
+            Ok([vec![documents], revisions::save(old, new)?].concat())
         })
     }
 }

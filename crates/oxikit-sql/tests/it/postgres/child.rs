@@ -12,7 +12,7 @@ use super::turns::{LONG, after, turn};
 
 const ROLE: &str = "OXIKIT_TEST_ROLE";
 const SCHEMA: &str = "OXIKIT_TEST_SCHEMA";
-/// What a line for the parent begins with; the test harness prints others.
+/// The beginning of a line for the parent; the test harness prints other lines.
 const MARK: &str = "child: ";
 
 /// A process that plays a role; it is killed when dropped.
@@ -59,7 +59,7 @@ impl Drop for Player {
     }
 }
 
-/// Plays the role that the environment names; without one it is no test.
+/// Plays the role that the environment names; without one it does nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn play() {
     let (Ok(role), Ok(schema)) = (std::env::var(ROLE), std::env::var(SCHEMA)) else { return };

@@ -1,10 +1,13 @@
-//! What every store promises.
+//! The contract of the ports, as every store has to keep it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxikit_core::ports::contract::{self, SESSION_STORE, STREAM_STORE};
-use oxikit_core::ports::{Owner, Retention, SessionStore, SnapshotWrite, Term};
+use oxikit_core::ports::contract::{self, NOTIFIER, SESSION_STORE, STREAM_STORE};
+use oxikit_core::ports::{
+    LocalNotifier, Notifier, Owner, Retention, SessionStore, SnapshotWrite, StreamScope,
+    StreamStore, Term, Topic,
+};
 use oxikit_sql::{PostgresOptions, PostgresStore};
 use oxikit_wire::SessionSnapshot;
 
@@ -23,6 +26,31 @@ async fn streams_keep_the_contract() {
     let Some(url) = url() else { return };
     let store = Arc::new(store(&url).await);
     contract::each("postgres", STREAM_STORE, async || store.clone() as _).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn notifications_keep_the_contract() {
+    let Some(url) = url() else { return };
+    let schema = schema();
+    let (one, other) = (store_in(&url, &schema).await, store_in(&url, &schema).await);
+    contract::each("postgres", NOTIFIER, async || one.notifier()).await;
+    contract::connected_notifiers(one.notifier(), other.notifier()).await;
+}
+
+/// With a notifier that reaches only its own process, others find changes by looking.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_given_a_notifier_keeps_the_contract() {
+    let Some(url) = url() else { return };
+    let notifier = Arc::new(LocalNotifier::default());
+    let options = PostgresOptions::default().with_schema(schema()).with_notifier(notifier.clone());
+    let store = Arc::new(PostgresStore::connect_with(&url, options).await.unwrap());
+    contract::session_store(store.clone()).await;
+    contract::stream_store(store.clone()).await;
+    let scope = StreamScope::new(Owner::nobody(), "/flow/x");
+    StreamStore::open(&*store, &scope, "stream").await.unwrap();
+    let mut subscription = notifier.subscribe(Topic::of(&["stream", "stream"]));
+    store.append("stream", 0, vec![oxikit_core::Payload::of("x")]).await.unwrap();
+    subscription.next().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,26 +1,27 @@
-//! A database that freezes, falls, or whose answers are lost.
+//! A database that hangs or crashes, and answers that are lost.
 
 use std::time::{Duration, Instant};
 
 use oxikit_core::ports::{
-    Owner, SessionStore, SnapshotWrite, StoreError, StreamScope, StreamStore,
+    Notification, Owner, SessionStore, SnapshotWrite, StoreError, StreamScope, StreamStore, Topic,
 };
 use oxikit_core::{Payload, Status};
 use oxikit_sql::{PostgresOptions, PostgresStore};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::private::PrivateServer;
 use super::proxy::Proxy;
 use super::server::{schema, store, store_in, url};
-use super::turns::{LONG, after, said, turn, wait_for_lease};
+use super::turns::{LONG, after, texts, turn, wait_for_lease};
 
-/// Asks for one thing after another until `until`, and answers when each request
-/// was made, how long it took, and how it went.
-async fn ask(store: PostgresStore, name: String, until: Instant) -> Vec<Answer> {
+/// Sends one request after another until `until`. Returns when each was sent, how long it took,
+/// and its result.
+async fn send_requests(store: PostgresStore, name: String, until: Instant) -> Vec<Answer> {
     let owner = Owner::nobody();
     let mut answers = Vec::new();
     let mut round = 0;
     while Instant::now() < until {
-        let asked = Instant::now();
+        let sent = Instant::now();
         round += 1;
         let session = format!("{name}-{round}");
         let result = match round % 5 {
@@ -36,14 +37,14 @@ async fn ask(store: PostgresStore, name: String, until: Instant) -> Vec<Answer> 
             }
             _ => store.list(&owner, &Default::default()).await.map(drop),
         };
-        answers.push(Answer { asked, took: asked.elapsed(), result });
+        answers.push(Answer { sent, took: sent.elapsed(), result });
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     answers
 }
 
 struct Answer {
-    asked: Instant,
+    sent: Instant,
     took: Duration,
     result: Result<(), StoreError>,
 }
@@ -56,8 +57,9 @@ async fn a_frozen_database_is_unavailable_and_then_at_once_as_before() {
     const FROZEN: Duration = Duration::from_secs(11);
     const AFTER: Duration = Duration::from_secs(5);
     let until = Instant::now() + Duration::from_secs(1) + FROZEN + AFTER;
-    let clients =
-        (0..8).map(|client| tokio::spawn(ask(store.clone(), format!("client-{client}"), until)));
+    let clients = (0..8).map(|client| {
+        tokio::spawn(send_requests(store.clone(), format!("client-{client}"), until))
+    });
     let clients: Vec<_> = clients.collect();
     tokio::time::sleep(Duration::from_secs(1)).await;
     tokio::task::block_in_place(|| server.order("freeze"));
@@ -66,12 +68,12 @@ async fn a_frozen_database_is_unavailable_and_then_at_once_as_before() {
     tokio::task::block_in_place(|| server.order("thaw"));
     let mut failures = 0;
     for client in clients {
-        for Answer { asked, took, result } in client.await.unwrap() {
+        for Answer { sent, took, result } in client.await.unwrap() {
             assert!(took < Duration::from_secs(5), "answered after {took:?}: {result:?}");
             if let Err(error) = result {
                 assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
                 failures += 1;
-                let late = asked.saturating_duration_since(thawed);
+                let late = sent.saturating_duration_since(thawed);
                 assert!(late < Duration::from_secs(2), "failed {late:?} after its return");
             }
         }
@@ -83,6 +85,7 @@ async fn a_frozen_database_is_unavailable_and_then_at_once_as_before() {
 async fn a_database_that_falls_loses_nothing_and_is_found_again() {
     let Some(mut server) = PrivateServer::start() else { return };
     let store = store(&server.url).await;
+    let mut subscription = store.notifier().subscribe(Topic::of(&["any"]));
     let mut acknowledged = Vec::new();
     for round in 0..3 {
         for number in 0..5 {
@@ -101,20 +104,22 @@ async fn a_database_that_falls_loses_nothing_and_is_found_again() {
         }
         store.release(&Owner::nobody(), lease).await.unwrap();
     }
-    assert_eq!(said(&store).await, acknowledged);
+    assert_eq!(texts(&store).await, acknowledged);
+    assert_eq!(subscription.next().await, Notification::Lagged, "some may have been lost");
 }
 
-/// Asks until there is an answer.
-async fn insist<T>(mut ask: impl AsyncFnMut() -> Result<T, StoreError>) -> T {
+/// Repeats a request until the database answers.
+async fn insist<T>(mut request: impl AsyncFnMut() -> Result<T, StoreError>) -> T {
     loop {
-        match ask().await {
+        match request().await {
             Ok(answer) => return answer,
             Err(error) => assert!(matches!(error, StoreError::Unavailable(_)), "{error}"),
         }
     }
 }
 
-/// A turn of one who insists; a row that is there already is left as it is.
+/// A turn whose requests are repeated until they are answered; a snapshot that is stored already
+/// is left as it is.
 async fn insistent_turn(store: &PostgresStore, id: &str) {
     let owner = Owner::nobody();
     let lease = insist(async || wait_for_lease(store).await).await;
@@ -140,11 +145,14 @@ async fn a_turn_whose_answer_was_lost_counts_once() {
         proxy.lose_answer(fastrand::i64(0..8));
         let start = Instant::now();
         insistent_turn(&store, id).await;
-        assert!(start.elapsed() < Duration::from_secs(10), "nobody waits for a lease of its own");
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "a process does not wait for its own lease"
+        );
         lost += u32::from(proxy.has_lost());
     }
     assert!(lost > 20, "answers were lost: {lost}");
-    assert_eq!(said(&store).await, ids);
+    assert_eq!(texts(&store).await, ids);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,6 +174,27 @@ async fn chunks_whose_answer_was_lost_count_once() {
     assert!(lost > 20, "answers were lost: {lost}");
     let page = store.read(&scope, "stream", 0, 100).await.unwrap();
     assert_eq!(page.events.len(), 60);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_of_another_version_is_refused_by_name() {
+    let Some(url) = url() else { return };
+    for change in [
+        // As an unreleased version has left it, and as a newer one would.
+        "UPDATE {schema}.migrations SET checksum = 'other'",
+        "INSERT INTO {schema}.migrations (version, description, success, checksum, execution_time)
+         VALUES (2, 'more tables', true, 'other', 1)",
+    ] {
+        let schema = schema();
+        drop(store_in(&url, &schema).await);
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let change = AssertSqlSafe(change.replace("{schema}", &schema));
+        sqlx::query(change).execute(&mut connection).await.unwrap();
+        let options = PostgresOptions::default().with_schema(&schema);
+        let error = PostgresStore::connect_with(&url, options).await.unwrap_err();
+        assert!(matches!(error, StoreError::Invalid(_)), "{error:?}");
+        assert!(error.to_string().contains("name another schema"), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::server::{schema, store_in, url};
-use super::turns::{after, said};
+use super::turns::{after, texts};
 
 /// Bytes of all that is in the tables of a schema, without what the database itself
 /// adds.
@@ -52,7 +52,7 @@ async fn a_thousand_turns_grow_by_what_they_say() {
     assert!(grown.iter().all(|bytes| *bytes < 2000), "bytes a turn: {grown:?}");
     assert!(grown[8] <= grown[0] + grown[0] / 4, "the same at every length: {grown:?}");
     let other = store_in(&url, &schema).await;
-    assert_eq!(said(&other).await.len(), 1000, "read anew, all is there");
+    assert_eq!(texts(&other).await.len(), 1000, "read anew, all is there");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,5 +73,5 @@ async fn a_row_that_is_written_again_and_again_leaves_no_rubbish() {
     }
     assert!(sizes[39] < 2 * sizes[10], "{sizes:?}");
     let other = store_in(&url, &schema).await;
-    assert_eq!(said(&other).await, ["hello".to_owned(), "39 ".repeat(1000)]);
+    assert_eq!(texts(&other).await, ["hello".to_owned(), "39 ".repeat(1000)]);
 }

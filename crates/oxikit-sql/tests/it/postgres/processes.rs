@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::child::Player;
 use super::server::{schema, store_in, url};
-use super::turns::{LONG, after, said, turn, wait_for_lease};
+use super::turns::{LONG, after, texts, turn, wait_for_lease};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_writers_in_two_processes_lose_and_mix_nothing() {
@@ -21,7 +21,7 @@ async fn sixteen_writers_in_two_processes_lose_and_mix_nothing() {
         assert_eq!(player.hear().as_deref(), Some("done"));
     }
     let store = store_in(&url, &schema).await;
-    let said = said(&store).await;
+    let said = texts(&store).await;
     let different: HashSet<_> = said.iter().collect();
     assert_eq!((said.len(), different.len()), (160, 160), "every turn once");
     let tree = store.tree(&Owner::nobody(), "session").await.unwrap();
@@ -83,7 +83,7 @@ async fn a_frozen_holder_is_fenced_when_it_wakes() {
     store.save(write, &|_| Ok(Some(after(None, "taken")))).await.unwrap();
     player.signal("-CONT");
     assert_eq!(player.hear().as_deref(), Some("fenced"));
-    assert_eq!(said(&store).await, ["taken"]);
+    assert_eq!(texts(&store).await, ["taken"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +97,7 @@ async fn what_was_acknowledged_outlives_a_kill() {
     assert!(acknowledged.len() >= 20);
     let store = store_in(&url, &schema).await;
     turn(&store, "after").await.unwrap();
-    let said = said(&store).await;
+    let said = texts(&store).await;
     let missing: Vec<_> = acknowledged.iter().filter(|id| !said.contains(id)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
@@ -110,11 +110,11 @@ async fn stores_that_make_the_tables_at_once_all_succeed() {
     for (number, store) in stores.iter().enumerate() {
         turn(store, &number.to_string()).await.unwrap();
     }
-    assert_eq!(said(&stores[0]).await.len(), 4);
+    assert_eq!(texts(&stores[0]).await.len(), 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_of_another_store_are_heard_at_once() {
+async fn changes_of_another_store_are_notified_at_once() {
     let Some(url) = url() else { return };
     let schema = schema();
     let (writer, reader) = (store_in(&url, &schema).await, store_in(&url, &schema).await);
@@ -122,7 +122,7 @@ async fn changes_of_another_store_are_heard_at_once() {
     writer.open(&scope, "stream").await.unwrap();
     let mut delays = Vec::new();
     for position in 0..5 {
-        let heard = async {
+        let notified = async {
             reader.wait(&scope, "stream", position).await.unwrap();
             Instant::now()
         };
@@ -132,11 +132,11 @@ async fn changes_of_another_store_are_heard_at_once() {
             writer.append("stream", position, chunk).await.unwrap();
             Instant::now()
         };
-        let (heard, written) = futures_util::future::join(heard, written).await;
-        delays.push(heard.saturating_duration_since(written));
+        let (notified, written) = futures_util::future::join(notified, written).await;
+        delays.push(notified.saturating_duration_since(written));
     }
     delays.sort();
-    // The bell, not the look that is taken every 750 ms.
+    // By a notification, not by the look at the rows every 750 ms.
     assert!(delays[2] < Duration::from_millis(500), "{delays:?}");
 }
 
@@ -152,17 +152,17 @@ async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
         let (_, player) = tokio::task::spawn_blocking(play).await.unwrap();
         (Instant::now(), player)
     };
-    let heard = async {
+    let notified = async {
         store.lease_lost(&owner, &lease).await.unwrap();
         Instant::now()
     };
-    let ((taken, _player), heard) = futures_util::future::join(taken, heard).await;
-    let delay = heard.saturating_duration_since(taken);
-    println!("heard after {delay:?}");
+    let ((taken, _player), notified) = futures_util::future::join(taken, notified).await;
+    let delay = notified.saturating_duration_since(taken);
+    println!("notified after {delay:?}");
     assert!(delay < Duration::from_secs(1), "{delay:?}");
 }
 
-/// As if the writer had been killed between its commit and the bell.
+/// As if the writer had been killed between its commit and its notification.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_that_nobody_announces_are_found_within_two_seconds() {
     let Some(url) = url() else { return };
@@ -172,7 +172,7 @@ async fn changes_that_nobody_announces_are_found_within_two_seconds() {
     let scope = StreamScope::new(owner.clone(), "/flow/x");
     StreamStore::open(&store, &scope, "stream").await.unwrap();
     let revision = turn(&store, "snapshot").await.unwrap().unwrap();
-    let heard = async {
+    let notified = async {
         let stream = async {
             store.wait(&scope, "stream", 0).await.unwrap();
             Instant::now()
@@ -192,9 +192,9 @@ async fn changes_that_nobody_announces_are_found_within_two_seconds() {
         }
         Instant::now()
     };
-    let ((stream, snapshot), written) = futures_util::future::join(heard, written).await;
-    for heard in [stream, snapshot] {
-        let delay = heard.saturating_duration_since(written);
+    let ((stream, snapshot), written) = futures_util::future::join(notified, written).await;
+    for notified in [stream, snapshot] {
+        let delay = notified.saturating_duration_since(written);
         assert!(delay < Duration::from_secs(2), "{delay:?}");
     }
 }

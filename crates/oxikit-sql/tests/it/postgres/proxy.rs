@@ -1,4 +1,4 @@
-//! Between a store and its database: loses an answer when it is told to.
+//! A proxy between a store and its database, which loses an answer on request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// A proxy on a port of its own.
 pub(super) struct Proxy {
     pub(super) url: String,
-    /// So many answers are passed on before one is lost, with its connection.
+    /// Number of responses that are passed on before one is dropped and its connection closed.
     left: Arc<AtomicI64>,
 }
 

@@ -2,7 +2,7 @@
 
 use oxikit_sql::{PostgresOptions, PostgresStore};
 
-/// Where it is; `None` where there is none, and the test is left out.
+/// The URL of the server; `None` if there is none, and the test is skipped.
 pub(super) fn url() -> Option<String> {
     variable("OXIKIT_TEST_POSTGRES")
 }

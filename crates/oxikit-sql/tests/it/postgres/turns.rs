@@ -11,12 +11,12 @@ use oxikit_wire::{Message, SessionSnapshot, SessionState, SnapshotStatus};
 
 pub(super) const LONG: Term = Term { ttl: Duration::from_secs(600), by_force: false };
 
-/// What comes after a snapshot when this is said.
-pub(super) fn after(latest: Option<&StoredSnapshot>, said: &str) -> SessionSnapshot {
+/// The snapshot that follows `latest`, with one more message.
+pub(super) fn after(latest: Option<&StoredSnapshot>, text: &str) -> SessionSnapshot {
     let before = latest.map(|latest| &latest.snapshot);
     let messages = before.and_then(|before| before.state.as_ref()?.messages.clone());
     let mut messages = messages.unwrap_or_default();
-    messages.push(Arc::new(Message::user(said)));
+    messages.push(Arc::new(Message::user(text)));
     SessionSnapshot {
         parent_id: before.map(|before| before.snapshot_id.clone()),
         created_at: "2026-11-15T06:32:35.495Z".to_owned(),
@@ -36,7 +36,7 @@ pub(super) async fn wait_for_lease(store: &PostgresStore) -> Result<Lease, Store
     }
 }
 
-/// A whole turn: lease, latest, save with the lease given back.
+/// A whole turn: takes the lease, reads the latest snapshot, and saves the next one, which releases the lease.
 pub(super) async fn turn(store: &PostgresStore, id: &str) -> Result<Option<u64>, StoreError> {
     let lease = wait_for_lease(store).await?;
     let owner = Owner::nobody();
@@ -50,8 +50,8 @@ pub(super) async fn turn(store: &PostgresStore, id: &str) -> Result<Option<u64>,
     store.save(write, &|_| Ok(Some(snapshot.clone()))).await
 }
 
-/// All that was said in the latest snapshot.
-pub(super) async fn said(store: &PostgresStore) -> Vec<String> {
+/// The texts of all messages of the latest snapshot.
+pub(super) async fn texts(store: &PostgresStore) -> Vec<String> {
     let latest = store.latest(&Owner::nobody(), "session").await.unwrap();
     let messages = latest.and_then(|latest| latest.snapshot.state?.messages).unwrap_or_default();
     messages.iter().map(|message| message.text()).collect()

@@ -1,9 +1,10 @@
 //! Files of which a page cannot be read.
 
-use oxikit_sql::{OpenError, ProjectError, ProjectStore};
+use oxikit_core::ports::{ProjectError, ProjectStore};
+use oxikit_sql::{Damage, OpenError, SqliteProject};
 
-use super::super::pages::{PAGE, bytes_of, damaged};
-use super::{file, folder, ids, open};
+use super::{file, folder, ids, open, wait_until_closed};
+use oxikit_testing::pages::{PAGE, bytes_of, damaged};
 
 const DOCUMENTS: usize = 100;
 
@@ -34,7 +35,7 @@ async fn a_damaged_page_harms_what_is_on_it() {
         let folder = folder();
         let path = file(&folder);
         std::fs::write(&path, damaged(&whole, page)).unwrap();
-        match ProjectStore::open(&path) {
+        match SqliteProject::open(&path) {
             Ok(store) => use_damaged(&store, page).await,
             Err(error) => {
                 assert!(
@@ -45,14 +46,15 @@ async fn a_damaged_page_harms_what_is_on_it() {
             }
         }
         // All writers are gone: the file can be repaired.
-        bytes_after(&path);
-        let part = ProjectStore::repair(&path).unwrap().parts.remove(0);
+        wait_until_closed(&path);
+        let part = SqliteProject::repair(&path).unwrap().parts.remove(0);
         // One of the pages leads to all others of the table.
         led_to_all += usize::from(part.saved < 98);
         assert!(part.saved + part.lost >= DOCUMENTS as u64, "page {page}: {part:?}");
-        assert_eq!(ProjectStore::check(&path).unwrap(), [""; 0], "page {page}");
-        let store = ProjectStore::open(&path).unwrap();
-        assert_eq!(store.documents("dataset").await.unwrap().damage, None);
+        assert_eq!(SqliteProject::check(&path).unwrap(), [""; 0], "page {page}");
+        let store = SqliteProject::open(&path).unwrap();
+        let list = store.documents("dataset").await.unwrap();
+        assert_eq!(Damage::of_documents(&list), None);
         store.put_document("dataset", "after", "[]".to_owned(), Some(0)).await.unwrap();
         assert_eq!(ids(&store, "dataset").await.len() as u64, part.saved + 1);
         repaired += 1;
@@ -60,21 +62,13 @@ async fn a_damaged_page_harms_what_is_on_it() {
     assert!(repaired > DOCUMENTS / 10 && led_to_all <= 1, "{led_to_all} of {repaired} pages");
 }
 
-/// Waits until the store that was dropped has closed its file.
-fn bytes_after(path: &std::path::Path) {
-    let log = path.with_file_name("project.db-wal");
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while log.metadata().is_ok_and(|log| log.len() > 0) && std::time::Instant::now() < end {
-        std::thread::yield_now();
-    }
-}
-
 /// 99 are served and one is named, whichever page it is.
-async fn use_damaged(store: &ProjectStore, page: usize) {
+async fn use_damaged(store: &SqliteProject, page: usize) {
     let list = store.documents("dataset").await.unwrap();
-    let lost = list.damage.as_ref().map_or(0, |damage| damage.count);
-    assert!(list.documents.len() + lost >= DOCUMENTS, "page {page}: {lost} {:?}", list.damage);
-    if let Some(damage) = &list.damage {
+    let damage = Damage::of_documents(&list);
+    let lost = damage.as_ref().map_or(0, |damage| damage.count);
+    assert!(list.documents.len() + lost >= DOCUMENTS, "page {page}: {lost} {damage:?}");
+    if let Some(damage) = &damage {
         let warning = damage.warning();
         assert!(warning.contains("oxikit doctor --repair"), "{warning}");
         assert!(damage.names.iter().all(|name| warning.contains(name)), "{warning}");
@@ -91,7 +85,7 @@ async fn use_damaged(store: &ProjectStore, page: usize) {
             Err(error) => assert!(matches!(error, ProjectError::Damaged(_)), "{error:?}"),
         }
     }
-    // What is acknowledged is there.
+    // All acknowledged writes are stored.
     match store.put_document("dataset", "new", "[1]".to_owned(), None).await {
         Ok(_) => {
             let document = store.document("dataset", "new").await.unwrap();
@@ -105,10 +99,10 @@ async fn use_damaged(store: &ProjectStore, page: usize) {
 async fn a_file_that_is_gone_takes_no_documents() {
     let folder = folder();
     let below = folder.path().join(".oxikit");
-    let store = ProjectStore::open(below.join("project.db")).unwrap();
+    let store = SqliteProject::open(below.join("project.db")).unwrap();
     store.put_document("dataset", "a", "[]".to_owned(), None).await.unwrap();
     std::fs::remove_dir_all(&below).unwrap();
     let error = store.put_document("dataset", "b", "[]".to_owned(), None).await.unwrap_err();
-    assert!(matches!(error, ProjectError::Gone), "{error:?}");
+    assert!(matches!(error, ProjectError::Gone(_)), "{error:?}");
     assert!(error.to_string().contains("deleted or replaced"), "{error}");
 }

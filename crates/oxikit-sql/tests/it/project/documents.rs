@@ -1,9 +1,30 @@
 //! Documents and their versions.
 
-use oxikit_core::ports::StoreError;
-use oxikit_sql::ProjectError;
+use std::sync::Arc;
+
+use oxikit_core::ports::contract::{self, PROJECT_STORE};
+use oxikit_core::ports::{ProjectError, ProjectStore, StoreError};
 
 use super::{folder, open};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_keeps_every_promise() {
+    let folder = folder();
+    let store = Arc::new(open(&folder));
+    contract::each("sqlite", PROJECT_STORE, async || store.clone() as _).await;
+}
+
+/// Two handles stand for two processes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_process_writes_another_one_reads_at_once() {
+    let folder = folder();
+    let (one, other) = (open(&folder), open(&folder));
+    one.put_document("dataset", "a", "[1]".to_owned(), None).await.unwrap();
+    other.put_document("dataset", "a", "[2]".to_owned(), Some(1)).await.unwrap();
+    let refused = one.put_document("dataset", "a", "[3]".to_owned(), Some(1)).await;
+    assert!(matches!(refused, Err(ProjectError::Store(StoreError::Conflict(_)))), "{refused:?}");
+    assert_eq!(one.document("dataset", "a").await.unwrap().unwrap().json, "[2]");
+}
 
 #[tokio::test]
 async fn documents_have_versions() {

@@ -1,17 +1,18 @@
-//! Processes that are killed: this test program again, told what to do by its environment.
+//! Processes that are killed: this test program again, whose environment names the role to play.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use oxikit_sql::{ProjectStore, TraceStore};
+use oxikit_core::ports::ProjectStore;
+use oxikit_sql::SqliteProject;
 use rusqlite::Connection;
 
-use super::{file, folder, ids};
+use super::{file, folder, ids, make_old_traces};
 
 const ROLE: &str = "OXIKIT_SQL_PROJECT_ROLE";
 const FILE: &str = "OXIKIT_SQL_PROJECT_FILE";
-/// What a line for the parent begins with; the test harness prints others.
+/// The beginning of a line for the parent; the test harness prints other lines.
 const MARK: &str = "child: ";
 
 fn start(role: &str, file: &Path) -> Child {
@@ -31,11 +32,11 @@ async fn play() {
     let path = Path::new(&file);
     if role == "move" {
         println!("{MARK}begins");
-        let store = ProjectStore::open_beside(path, &path.with_file_name("traces.db")).unwrap();
+        let store = SqliteProject::open_beside(path, &path.with_file_name("traces.db")).unwrap();
         println!("{MARK}{}", ids(&store, "dataset").await.len());
         return;
     }
-    let store = ProjectStore::open(path).unwrap();
+    let store = SqliteProject::open(path).unwrap();
     for number in 0.. {
         let id = format!("d{number}");
         store.put_document("dataset", &id, format!("[{number}]"), Some(0)).await.unwrap();
@@ -48,16 +49,21 @@ async fn what_was_acknowledged_outlives_a_kill() {
     let folder = folder();
     let mut child = start("write", &file(&folder));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let mut heard = Vec::new();
-    while heard.len() < 50 {
+    let mut acknowledged = Vec::new();
+    while acknowledged.len() < 50 {
         let line = lines.next().unwrap();
-        heard.extend(line.split_once(MARK).map(|(_, id)| id.to_owned()));
+        acknowledged.extend(line.split_once(MARK).map(|(_, id)| id.to_owned()));
     }
     child.kill().unwrap();
-    heard.extend(lines.filter_map(|line| Some(line.split_once(MARK)?.1.to_owned())));
+    acknowledged.extend(lines.filter_map(|line| Some(line.split_once(MARK)?.1.to_owned())));
     child.wait().unwrap();
-    let found = ids(&ProjectStore::open(file(&folder)).unwrap(), "dataset").await;
-    assert!(heard.iter().all(|id| found.contains(id)), "{} of {}", found.len(), heard.len());
+    let found = ids(&SqliteProject::open(file(&folder)).unwrap(), "dataset").await;
+    assert!(
+        acknowledged.iter().all(|id| found.contains(id)),
+        "{} of {}",
+        found.len(),
+        acknowledged.len()
+    );
 }
 
 #[tokio::test]
@@ -65,9 +71,7 @@ async fn a_kill_in_the_middle_of_the_move_loses_nothing() {
     const DOCUMENTS: u32 = 400;
     let folder = folder();
     let old = folder.path().join("traces.db");
-    drop(TraceStore::open(&old).unwrap());
-    let connection = Connection::open(&old).unwrap();
-    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    let connection = make_old_traces(&old);
     connection.execute_batch("BEGIN").unwrap();
     for number in 0..DOCUMENTS {
         connection
@@ -88,7 +92,7 @@ async fn a_kill_in_the_middle_of_the_move_loses_nothing() {
         std::thread::sleep(std::time::Duration::from_millis(step * 7));
         child.kill().unwrap();
         child.wait().unwrap();
-        let store = ProjectStore::open(file(&folder)).unwrap();
+        let store = SqliteProject::open(file(&folder)).unwrap();
         let (new, old) = (ids(&store, "dataset").await.len() as u32, left(&old));
         assert!(new == 0 && old == DOCUMENTS || new == DOCUMENTS, "step {step}: {new} and {old}");
         if old == 0 {

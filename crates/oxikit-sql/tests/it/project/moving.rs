@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use oxikit_sql::{ProjectStore, TraceStore};
+use oxikit_core::ports::ProjectStore;
+use oxikit_sql::{OpenError, SqliteProject};
+use oxikit_traces::TraceStore;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::super::pages::{PAGE, bytes_of, damaged};
-use super::{file, folder, ids};
+use super::{file, folder, ids, make_old_traces};
+use oxikit_testing::pages::{PAGE, bytes_of, damaged};
 
 const DOCUMENTS: usize = 40;
 
@@ -17,9 +19,7 @@ fn old_file(folder: &TempDir) -> std::path::PathBuf {
 
 /// A trace database with documents, as earlier versions have left it.
 fn make_old(path: &Path) {
-    drop(TraceStore::open(path).unwrap());
-    let old = Connection::open(path).unwrap();
-    old.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    let old = make_old_traces(path);
     for number in 0..DOCUMENTS {
         old.execute(
             "INSERT INTO documents (kind, id, version, created_at, updated_at, json)
@@ -35,8 +35,8 @@ fn left(path: &Path) -> i64 {
     old.query_row("SELECT COUNT(*) FROM documents", [], |row| row.get(0)).unwrap()
 }
 
-fn open_beside(folder: &TempDir) -> ProjectStore {
-    ProjectStore::open_beside(file(folder), &old_file(folder)).unwrap()
+fn open_beside(folder: &TempDir) -> SqliteProject {
+    SqliteProject::open_beside(file(folder), &old_file(folder)).unwrap()
 }
 
 #[tokio::test]
@@ -64,6 +64,20 @@ async fn documents_beside_the_traces_are_moved_once() {
     assert_eq!(ids(&store, "dataset").await, expected, "what was deleted does not come back");
     assert_eq!(store.document("dataset", "d8").await.unwrap().unwrap().json, "[]");
     assert_eq!(left(&old_file(&folder)), 0);
+}
+
+/// Documents that were moved are not lost with the old file, and the file of this version has
+/// nothing to move.
+#[tokio::test]
+async fn the_old_file_is_refused_by_the_trace_store_and_may_be_deleted_after_the_move() {
+    let folder = folder();
+    make_old(&old_file(&folder));
+    drop(open_beside(&folder));
+    let error = TraceStore::open(old_file(&folder)).unwrap_err();
+    assert!(matches!(error, OpenError::Unreleased { found: 4 }), "{error:?}");
+    std::fs::remove_file(old_file(&folder)).unwrap();
+    drop(TraceStore::open(old_file(&folder)).unwrap());
+    assert_eq!(ids(&open_beside(&folder), "dataset").await.len(), DOCUMENTS);
 }
 
 #[tokio::test]

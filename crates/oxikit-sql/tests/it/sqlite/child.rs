@@ -1,18 +1,19 @@
-//! Other processes: this test program again, told what to do by its environment.
+//! Other processes: this test program again, whose environment names the role to play.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use oxikit_core::ports::contract::EarlyAnswers;
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, Term};
 use oxikit_sql::SqliteStore;
 
-use super::{after, options, put, turn};
+use super::{after, put, turn};
 
 const ROLE: &str = "OXIKIT_SQL_TEST_ROLE";
 const FILE: &str = "OXIKIT_SQL_TEST_FILE";
-/// What a line for the parent begins with; the test harness prints others.
+/// The beginning of a line for the parent; the test harness prints other lines.
 const MARK: &str = "child: ";
 
 /// A process that plays a role. It is killed when dropped.
@@ -63,13 +64,12 @@ impl Drop for Player {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn play() {
     let (Ok(role), Ok(file)) = (std::env::var(ROLE), std::env::var(FILE)) else { return };
-    let is_broken = role == "write-too-early";
-    let options = options(|options| options.acknowledge_before_commit = is_broken);
-    let store = SqliteStore::open_with(file, options).unwrap();
+    let store = SqliteStore::open(file).unwrap();
     match role.as_str() {
         "hold" => hold(&store).await,
         "freeze" => freeze(&store).await,
-        "write" | "write-too-early" => write(&store).await,
+        "write" => write(&store).await,
+        "write-too-early" => write(&EarlyAnswers::new(store.sessions())).await,
         "change" => change(&store).await,
         "take over" => take_over(&store).await,
         _ => eight_writers(&store, &role).await,
@@ -110,7 +110,7 @@ async fn freeze(store: &SqliteStore) {
 }
 
 /// Writes for ever and tells what was acknowledged.
-async fn write(store: &SqliteStore) {
+async fn write(store: &impl SessionStore) {
     for number in 0.. {
         let id = format!("s{number}");
         turn(store, "session", &id).await.unwrap();

@@ -1,8 +1,11 @@
-//! What the ports promise.
+//! The contract of the ports, as every store has to keep it.
 
 use std::sync::Arc;
 
-use oxikit_core::ports::contract::{self, SESSION_STORE, STREAM_STORE};
+use oxikit_core::ports::contract::{self, NOTIFIER, SESSION_STORE, STREAM_STORE};
+use oxikit_core::ports::{
+    LocalNotifier, Notification, Notifier, Owner, StreamScope, StreamStore, Topic,
+};
 use oxikit_sql::{SqliteOptions, SqliteStore};
 
 use super::{file, folder, open};
@@ -33,6 +36,43 @@ async fn all_promises_hold_on_one_thread() {
     let store = Arc::new(open(&folder));
     contract::session_store(store.clone()).await;
     contract::stream_store(store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notifications_keep_every_promise() {
+    let folder = folder();
+    let store = open(&folder);
+    contract::each("sqlite", NOTIFIER, async || store.notifier()).await;
+}
+
+/// The store publishes by the notifier it is given, and readers that use only this
+/// notifier are notified.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_publishes_with_the_notifier_it_is_given() {
+    let folder = folder();
+    let notifier = Arc::new(LocalNotifier::default());
+    let options = SqliteOptions::default().with_notifier(notifier.clone());
+    let store = SqliteStore::open_with(file(&folder), options).unwrap();
+    let scope = StreamScope::new(Owner::nobody(), "/flow/x");
+    StreamStore::open(&store, &scope, "stream").await.unwrap();
+    let mut subscription = notifier.subscribe(Topic::of(&["stream", "stream"]));
+    store.append("stream", 0, vec![oxikit_core::Payload::of("x")]).await.unwrap();
+    subscription.next().await;
+    drop(subscription);
+    contract::session_store(store.sessions()).await;
+    contract::stream_store(store.streams()).await;
+}
+
+/// Another process may have another notifier, or be killed before it publishes: its
+/// writes are found in the file, and reported as lost notifications.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_by_another_process_is_notified_without_a_common_notifier() {
+    let folder = folder();
+    let (writer, reader) = (open(&folder), open(&folder));
+    let scope = StreamScope::new(Owner::nobody(), "/flow/x");
+    let mut subscription = reader.notifier().subscribe(Topic::of(&["any"]));
+    StreamStore::open(&writer, &scope, "stream").await.unwrap();
+    assert_eq!(subscription.next().await, Notification::Lagged);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,7 +18,7 @@ fn change(folder: &TempDir, sql: &str) {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_recovered_from() {
+async fn a_full_disk_is_reported_and_recovered_from() {
     let folder = folder();
     let options = options(|options| options.max_pages = Some(200));
     let store = SqliteStore::open_with(file(&folder), options).unwrap();
@@ -59,9 +59,9 @@ async fn a_file_that_stays_locked_is_answered_in_time() {
     put(&store, "session", "s1", &after(None, "hello")).await.unwrap();
 }
 
-/// Its caller was told that the store is away, so nobody would give the lease back.
+/// Its caller received a timeout and does not know that it has the lease, so it cannot release it.
 #[tokio::test]
-async fn a_lease_that_could_not_be_answered_is_nobodys() {
+async fn a_lease_that_could_not_be_answered_is_released() {
     let folder = folder();
     let patient = options(|options| options.patience = Duration::from_millis(500));
     let store = SqliteStore::open_with(file(&folder), patient).unwrap();
@@ -75,7 +75,7 @@ async fn a_lease_that_could_not_be_answered_is_nobodys() {
         assert!(matches!(lease, Err(StoreError::Unavailable(_))), "{lease:?}");
     }
     other.execute_batch("COMMIT").unwrap();
-    // What was in line is done before this.
+    // The queue keeps the order: all earlier jobs are done before this.
     put(&store, "another", "s1", &after(None, "hello")).await.unwrap();
     for session in &sessions {
         store.lease(&owner, session, LONG).await.unwrap();
@@ -115,12 +115,16 @@ async fn damaged_rows_harm_themselves_only() {
 #[test]
 fn what_is_no_store_of_this_version_is_not_opened() {
     let folder = folder();
-    std::fs::write(file(&folder), "this is no database, but a text of some length".repeat(20))
+    std::fs::write(file(&folder), "this is not a database, but a text of some length".repeat(20))
         .unwrap();
     let error = SqliteStore::open(file(&folder)).unwrap_err();
     assert!(matches!(error, OpenError::NotADatabase), "{error:?}");
     std::fs::remove_file(file(&folder)).unwrap();
     drop(open(&folder));
+    // The tables without tasks, which were never released.
+    change_version(&folder, 1);
+    let error = SqliteStore::open(file(&folder)).unwrap_err();
+    assert!(matches!(error, OpenError::Unreleased { found: 1 }), "{error:?}");
     change_version(&folder, 99);
     let error = SqliteStore::open(file(&folder)).unwrap_err();
     assert!(matches!(error, OpenError::TooNew { found: 99, .. }), "{error:?}");
@@ -136,7 +140,7 @@ fn change_version(folder: &TempDir, version: u32) {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_can_read_the_files() {
+async fn other_users_cannot_read_the_files() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder();
     let below = folder.path().join("data");

@@ -72,7 +72,7 @@ async fn a_frozen_holder_is_fenced_when_it_wakes() {
 }
 
 #[tokio::test]
-async fn a_change_of_another_process_is_heard_in_time() {
+async fn a_change_of_another_process_is_noticed_in_time() {
     let folder = folder();
     let store = open(&folder);
     let owner = Owner::nobody();
@@ -82,14 +82,14 @@ async fn a_change_of_another_process_is_heard_in_time() {
         tokio::task::spawn_blocking(move || Player::start("change", &file).hear()).await.unwrap();
         Instant::now()
     };
-    let heard = async {
+    let notified = async {
         waiter.await.unwrap();
         Instant::now()
     };
     let limit = Duration::from_secs(20);
-    let both = futures_util::future::join(writer, heard);
-    let (written, heard) = tokio::time::timeout(limit, both).await.unwrap();
-    let delay = heard.saturating_duration_since(written);
+    let both = futures_util::future::join(writer, notified);
+    let (written, notified) = tokio::time::timeout(limit, both).await.unwrap();
+    let delay = notified.saturating_duration_since(written);
     assert!(delay < Duration::from_secs(2), "{delay:?}");
 }
 
@@ -105,17 +105,17 @@ async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
         tokio::task::spawn_blocking(play).await.unwrap().expect("it has taken the lease");
         Instant::now()
     };
-    let heard = async {
+    let notified = async {
         store.lease_lost(&owner, &lease).await.unwrap();
         Instant::now()
     };
-    let (taken, heard) = futures_util::future::join(taken, heard).await;
-    let delay = heard.saturating_duration_since(taken);
-    println!("heard after {delay:?}");
+    let (taken, notified) = futures_util::future::join(taken, notified).await;
+    let delay = notified.saturating_duration_since(taken);
+    println!("notified after {delay:?}");
     assert!(delay < Duration::from_secs(1), "{delay:?}");
 }
 
-/// What a killed writer had acknowledged and what is missing of it.
+/// The writes that a killed writer had acknowledged, and those of them that are missing.
 async fn missing_after_kill(role: &str) -> (usize, Vec<String>) {
     let folder = folder();
     let mut player = Player::start(role, &file(&folder));
@@ -131,7 +131,7 @@ async fn missing_after_kill(role: &str) -> (usize, Vec<String>) {
             missing.push(id.clone());
         }
     }
-    // Whoever held the lease is gone: the next turn goes on.
+    // The process of the lease's holder has ended, so the next turn can take the lease.
     turn(&store, "session", "after").await.unwrap();
     (acknowledged.len(), missing)
 }

@@ -13,7 +13,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use oxikit_telemetry::OtlpConfig;
 use prost::Message;
 
-/// A collector that keeps what it gets, and answers as it was told.
+/// A scripted collector: it keeps the requests and sends the answers of the test.
 #[derive(Clone, Default)]
 pub(crate) struct Collector(Arc<Inner>);
 

@@ -1,4 +1,4 @@
-//! When spans are sent, and what becomes of those that cannot be.
+//! The times at which spans are sent, retries, and lost spans.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

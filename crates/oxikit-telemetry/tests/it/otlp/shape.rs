@@ -1,4 +1,4 @@
-//! What a collector reads.
+//! The requests that a collector receives.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

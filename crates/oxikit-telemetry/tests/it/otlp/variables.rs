@@ -52,7 +52,7 @@ fn values_that_cannot_be_used_are_refused_with_what_to_write() {
         (
             "OTEL_EXPORTER_OTLP_PROTOCOL",
             "grpc",
-            "OTEL_EXPORTER_OTLP_PROTOCOL is `grpc`: it is not spoken here. Write `http/protobuf`, and the collector's \
+            "OTEL_EXPORTER_OTLP_PROTOCOL is `grpc`: gRPC is not supported. Write `http/protobuf`, and the collector's \
              port for HTTP, mostly 4318, in `OTEL_EXPORTER_OTLP_ENDPOINT`",
         ),
         (

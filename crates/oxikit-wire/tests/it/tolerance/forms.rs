@@ -1,8 +1,8 @@
-//! One JSON value in many forms.
+//! Writes one JSON value in many forms: other number formats, orders, escapes and spaces.
 
 use serde_json::Value;
 
-/// How a value is written.
+/// One way to write a value.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
     pub(super) name: &'static str,
@@ -112,7 +112,7 @@ impl Form {
     }
 }
 
-/// Whether two values are the same, however their numbers are written.
+/// Whether two values are equal apart from the format of their numbers.
 pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

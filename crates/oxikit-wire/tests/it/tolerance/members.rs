@@ -8,36 +8,36 @@ use serde::forward_to_deserialize_any;
 /// The members of a type; `None` of one that is no struct, or takes any member.
 pub(super) fn members_of<'de, T: Deserialize<'de>>() -> Option<&'static [&'static str]> {
     match T::deserialize(Asked) {
-        Err(Told(members)) => members,
+        Err(Members(members)) => members,
         Ok(_) => None,
     }
 }
 
-/// Has no value, only hears what is asked for.
+/// A deserializer without a value, which only records the names of the members.
 struct Asked;
 
 #[derive(Debug)]
-struct Told(Option<&'static [&'static str]>);
+struct Members(Option<&'static [&'static str]>);
 
-impl fmt::Display for Told {
+impl fmt::Display for Members {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("there is no value")
     }
 }
 
-impl std::error::Error for Told {}
+impl std::error::Error for Members {}
 
-impl de::Error for Told {
+impl de::Error for Members {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self(None)
     }
 }
 
 impl<'de> Deserializer<'de> for Asked {
-    type Error = Told;
+    type Error = Members;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Told> {
-        Err(Told(None))
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Members> {
+        Err(Members(None))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -45,8 +45,8 @@ impl<'de> Deserializer<'de> for Asked {
         _: &'static str,
         members: &'static [&'static str],
         _: V,
-    ) -> Result<V::Value, Told> {
-        Err(Told(Some(members)))
+    ) -> Result<V::Value, Members> {
+        Err(Members(Some(members)))
     }
 
     forward_to_deserialize_any! {

@@ -1,5 +1,6 @@
 //! A sample of every type that is read, or as many as it takes to have all its members.
 
+use oxikit_wire::action_http::*;
 use oxikit_wire::rpc::*;
 use oxikit_wire::trace::*;
 use oxikit_wire::*;
@@ -12,7 +13,7 @@ use super::members::members_of;
 pub(super) struct Sampled {
     pub(super) name: &'static str,
     samples: &'static [&'static str],
-    /// Reads a text and tells what was read.
+    /// Reads a text and returns the value that was read as JSON.
     pub(super) read: fn(&str) -> Result<Value, String>,
     members: fn() -> Option<&'static [&'static str]>,
 }
@@ -41,28 +42,34 @@ impl Sampled {
 }
 
 macro_rules! sampled {
-    ($($type:ident $(<$life:lifetime>)? $(told by $tell:ident)? : $($sample:literal),+;)*) => {
+    ($($type:ident $(<$life:lifetime>)? $(shown by $show:ident)? : $($sample:literal),+;)*) => {
         vec![$(Sampled {
             name: stringify!($type),
             samples: &[$($sample),+],
             read: |text| {
                 let read: $type $(<$life>)? =
                     serde_json::from_str(text).map_err(|error| error.to_string())?;
-                sampled!(@tell read $($tell)?)
+                sampled!(@show read $($show)?)
             },
             members: members_of::<$type $(<$life>)?>,
         }),*]
     };
-    (@tell $read:ident) => { serde_json::to_value(&$read).map_err(|error| error.to_string()) };
-    (@tell $read:ident $tell:ident) => { Ok($tell(&$read)) };
+    (@show $read:ident) => { serde_json::to_value(&$read).map_err(|error| error.to_string()) };
+    (@show $read:ident $show:ident) => { Ok($show(&$read)) };
 }
+
+// After the macro, which it uses.
+mod a2a;
+mod prompts;
 
 pub(super) fn all() -> Vec<Sampled> {
     let mut all = conversations();
     all.extend(sessions());
-    all.extend(words());
+    all.extend(enums());
     all.extend(reflection());
     all.extend(traces());
+    all.extend(a2a::all());
+    all.extend(prompts::all());
     all
 }
 
@@ -189,7 +196,7 @@ fn sessions() -> Vec<Sampled> {
 }
 
 /// Values that are one word of several.
-fn words() -> Vec<Sampled> {
+fn enums() -> Vec<Sampled> {
     sampled! {
         Role: r#""system""#, r#""tool""#;
         ToolChoice: r#""required""#;
@@ -210,12 +217,12 @@ fn reflection() -> Vec<Sampled> {
     sampled! {
         ActionDescriptor: r#"{"key":"/flow/f","name":"f","actionType":"flow","description":"d",
             "inputSchema":{"minimum":1},"outputSchema":{},"streamSchema":{},"initSchema":{},"metadata":{"n":1}}"#;
-        RpcMessage<'_> told by message: r#"{"id":"1","method":"m","params":{"n":1}}"#,
+        RpcMessage<'_> shown by message: r#"{"id":"1","method":"m","params":{"n":1}}"#,
             r#"{"id":1,"result":{"n":1}}"#, r#"{"id":"1","error":{"code":-32000}}"#;
-        RuntimeMessage<'_> told by runtime_message: r#"{"id":"1","method":"m"}"#,
+        RuntimeMessage<'_> shown by runtime_message: r#"{"id":"1","method":"m"}"#,
             r#"{"method":"streamChunk","params":{"requestId":"1","chunk":{"n":1}}}"#,
             r#"{"id":1,"result":{"n":1}}"#, r#"{"id":"1","error":{"code":-32000}}"#;
-        RunNotice<'_> told by notice: r#"{"requestId":"1","chunk":{"n":1}}"#,
+        RunNotification<'_> shown by run_notification: r#"{"requestId":"1","chunk":{"n":1}}"#,
             r#"{"requestId":1,"state":{"traceId":"t"}}"#;
         RpcError: r#"{"code":-32000,"message":"m","data":{"code":13}}"#;
         ErrorData: r#"{"code":13,"message":"m","details":{"stack":"s"},"stack":"s"}"#;
@@ -230,6 +237,10 @@ fn reflection() -> Vec<Sampled> {
         RunActionParams<'_>: r#"{"key":"/flow/f","input":{"n":1},"init":{"n":1},"context":{"n":1},
             "telemetryLabels":{"l":"v"},"stream":true,"streamInput":true,"runtimeId":"r"}"#;
         RunActionResult<'_>: r#"{"result":{"n":1},"telemetry":{"traceId":"t"}}"#;
+        RunEnd<'_> shown by run_end: r#"{"error":{"code":13}}"#;
+        ActionCallText<'_> shown by action_call: r#"{"data":{"n":1},"init":{"n":1}}"#;
+        ActionReply<'_> shown by action_reply: r#"{"message":{"n":1}}"#, r#"{"result":{"n":1}}"#,
+            r#"{"error":{"status":"NOT_FOUND"}}"#;
         RunTelemetry: r#"{"traceId":"t"}"#;
         RunActionStateParams<'_>: r#"{"requestId":"1","state":{"traceId":"t"}}"#;
         ChunkParams<'_>: r#"{"requestId":"1","chunk":{"n":1}}"#;
@@ -252,6 +263,18 @@ fn traces() -> Vec<Sampled> {
             "endTime":1794724507330.5,"attributes":{"n":1},"displayName":"d","links":[{"n":1}],
             "instrumentationLibrary":{"name":"n"},"spanKind":"INTERNAL",
             "sameProcessAsParentSpan":{"value":true},"status":{"code":2},"timeEvents":{"timeEvent":[]}}"#;
+        RawMembers<'_> shown by raw_members: r#"{"m":{"n":1},"o":"t"}"#;
+        TraceText<'_> shown by trace_text: r#"{"traceId":"t","displayName":"d","startTime":1794724507238,
+            "endTime":0,"spans":{"s":{"spanId":"s"}}}"#;
+        SpanText<'_> shown by span_text: r#"{"spanId":"s","traceId":"t","parentSpanId":"p","startTime":1794724507238,
+            "endTime":1794724507330.5,"attributes":{"n":1},"displayName":"d",
+            "instrumentationLibrary":{"name":"n"},"spanKind":"INTERNAL","status":{"code":2}}"#;
+        StatusText<'_> shown by status_text: r#"{"code":2,"message":"m"}"#;
+        SpanIds shown by span_ids: r#"{"traceId":"t","spanId":"s"}"#;
+        SpanSearchText<'_> shown by span_search_text: r#"{"displayName":"d","attributes":{"n":1},"status":{"message":"m"}}"#;
+        StatusSearchText<'_> shown by status_search_text: r#"{"message":"m"}"#;
+        SpanAttributes<'_> shown by span_attributes: r#"{"attributes":{"n":1}}"#;
+        SpanEnd<'_> shown by span_end: r#"{"parentSpanId":"p","endTime":1794724507330.5}"#;
         InstrumentationLibrary: r#"{"name":"n","version":"v","schemaUrl":"u"}"#;
         SameProcess: r#"{"value":true}"#;
         SpanStatusData: r#"{"code":0,"message":"m"}"#, r#"{"code":2}"#;
@@ -272,15 +295,74 @@ fn message(it: &RpcMessage<'_>) -> Value {
 }
 
 fn runtime_message(it: &RuntimeMessage<'_>) -> Value {
-    let (params, result) = (it.params.as_ref().map(notice), told(it.result));
+    let (params, result) = (it.params.as_ref().map(run_notification), present(it.result));
     json!([raw(it.id), it.method, params, result, raw(it.error)])
 }
 
-fn notice(it: &RunNotice<'_>) -> Value {
-    json!([raw(it.request_id), told(it.chunk), raw(it.state)])
+fn run_end(it: &RunEnd<'_>) -> Value {
+    json!([raw(it.error)])
+}
+
+fn action_call(it: &ActionCallText<'_>) -> Value {
+    json!([present(it.data), present(it.init)])
+}
+
+fn action_reply(it: &ActionReply<'_>) -> Value {
+    let error = it.error.as_ref().map_or(Value::Null, |error| json!({ "is": error }));
+    json!([present(it.message), present(it.result), error])
+}
+
+fn raw_members(it: &RawMembers<'_>) -> Value {
+    it.0.iter().map(|(name, value)| (name.clone(), raw(Some(value)))).collect()
+}
+
+fn trace_text(it: &TraceText<'_>) -> Value {
+    json!([it.trace_id, it.display_name, it.start_time, it.end_time, raw_members(&it.spans)])
+}
+
+fn span_text(it: &SpanText<'_>) -> Value {
+    let (parent, status) =
+        (it.parent_span_id.as_ref().and_then(Option::as_ref), it.status.as_ref());
+    let attributes = raw_members(&it.attributes);
+    json!([
+        parent,
+        it.start_time,
+        it.end_time,
+        attributes,
+        it.display_name,
+        status.map(status_text)
+    ])
+}
+
+fn status_text(it: &StatusText<'_>) -> Value {
+    json!([it.code, raw(it.message)])
+}
+
+fn span_ids(it: &SpanIds) -> Value {
+    json!([it.trace_id, it.span_id])
+}
+
+fn span_search_text(it: &SpanSearchText<'_>) -> Value {
+    json!([it.display_name, raw_members(&it.attributes), status_search_text(&it.status)])
+}
+
+fn status_search_text(it: &StatusSearchText<'_>) -> Value {
+    json!([it.message])
+}
+
+fn span_attributes(it: &SpanAttributes<'_>) -> Value {
+    raw_members(&it.attributes)
+}
+
+fn span_end(it: &SpanEnd<'_>) -> Value {
+    json!([it.parent_span_id, it.end_time])
+}
+
+fn run_notification(it: &RunNotification<'_>) -> Value {
+    json!([raw(it.request_id), present(it.chunk), raw(it.state)])
 }
 
 /// A value whose `null` is not an absence.
-fn told(text: Option<&RawValue>) -> Value {
+fn present(text: Option<&RawValue>) -> Value {
     raw(text).map_or(Value::Null, |value| json!({ "is": value }))
 }

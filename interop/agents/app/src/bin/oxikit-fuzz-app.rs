@@ -61,7 +61,7 @@ struct Word {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build();
+    let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
     let order = ai.define_flow("order", |order: Order| async move {
         Ok(Bill { cents: 250 * u64::from(order.cups), order })
     });
@@ -94,7 +94,7 @@ async fn main() -> anyhow::Result<()> {
         .bind()
         .await?;
     println!("listening on http://{}", server.local_addr()?);
-    // Whoever started it ends it.
+    // The process runs until the test that started it ends it.
     server.run(pending()).await;
     Ok(())
 }

@@ -5,7 +5,9 @@
 //! `PORT` (3500) of 127.0.0.1; `THREADS` (2); `BARE=1` puts hyper with small
 //! buffers in place of `axum::serve`.
 
+mod a2a;
 mod manager;
+mod rooms;
 mod traces;
 
 use std::{
@@ -53,7 +55,9 @@ async fn serve() {
         .route("/api/traces", post(take_spans))
         .route("/api/otlp", post(|| async { "{}" }))
         .route("/api/spans", get(|| async { SPANS.load(Relaxed).to_string() }))
+        .merge(a2a::router())
         .merge(manager::router())
+        .merge(rooms::router())
         .merge(traces::router())
         .layer(DefaultBodyLimit::max(32 << 20));
     let port = std::env::var("PORT").unwrap_or_else(|_| "3500".into());

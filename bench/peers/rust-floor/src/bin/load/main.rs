@@ -2,7 +2,8 @@
 //!
 //!   load unary  URL  [-c conns] [-n requests] [-b body | --get] [-H 'k: v']… [--pid P]…
 //!               [--rate R] no more than R requests a second  [--settle s] what the server
-//!               does so long after the last answer is counted too
+//!               does so long after the last answer is counted too  [--expect text] an answer
+//!               that does not end with this text in its last 4 kB has failed
 //!   load stream URL  same, reads streams to their end, counts blocks (--lines: lines)
 //!   load traces URL  same, each request a trace of its own  [--spans s] [--base first]
 //!               [--split] a request a span
@@ -11,6 +12,9 @@
 //!   load idle   URL  [-c conns] [--secs s]    holds streams that say nothing
 //!   load runtime WS  [-c runtimes]   plays fast runtimes until it is stopped
 //!   load sockets WS  [-c sockets] [--secs s]   holds sockets that say nothing
+//!   load room   WS   [-c readers] [-n updates] [--size bytes]   one writer; all readers must
+//!               receive each update before the next one  [--warm updates] before those that
+//!               are counted  [--stalled readers] that join and never read
 //!   load chat   URL  [-c sessions] [-n turns]   conversations that grow: what a turn costs around
 //!               the 10th and the last
 //!   load stall  URL  [-c conns] [--secs s]    reads the head of a long stream, then no more
@@ -20,6 +24,7 @@
 //! run. It speaks to loopback only.
 
 mod posts;
+mod rooms;
 mod sockets;
 
 use std::{
@@ -55,11 +60,16 @@ struct Opt {
     spans: usize,
     base: u64,
     split: bool,
+    expect: String,
+    size: usize,
+    warm: u64,
+    stalled: usize,
     child: Vec<String>,
 }
 
 fn args() -> Opt {
-    let mut o = Opt { c: 16, n: 1000, secs: 3.0, spans: 10, body: "{}".into(), ..Opt::default() };
+    let body = "{}".into();
+    let mut o = Opt { c: 16, n: 1000, secs: 3.0, spans: 10, size: 2000, body, ..Opt::default() };
     let mut a = std::env::args().skip(1);
     o.cmd = a.next().unwrap_or_default();
     if o.cmd != "posts" {
@@ -84,6 +94,10 @@ fn args() -> Opt {
             "--spans" => o.spans = v().parse().expect("--spans"),
             "--base" => o.base = v().parse().expect("--base"),
             "--split" => o.split = true,
+            "--expect" => o.expect = v(),
+            "--size" => o.size = v().parse().expect("--size"),
+            "--warm" => o.warm = v().parse().expect("--warm"),
+            "--stalled" => o.stalled = v().parse().expect("--stalled"),
             "--settle" => o.settle = v().parse().expect("--settle"),
             _ => panic!("unknown option {k}"),
         }
@@ -107,6 +121,7 @@ fn main() {
             "append" => posts::append(&o).await,
             "runtime" => sockets::runtimes(&o).await,
             "sockets" => sockets::idle(&o).await,
+            "room" => rooms::room(&o).await,
             "chat" => chat(o).await,
             "idle" => idle(o).await,
             "stall" => stall(o).await,
@@ -229,6 +244,13 @@ struct Seen {
     first: Option<Duration>,
     close: bool,
     failed: bool,
+    /// The last 4 kB.
+    tail: Vec<u8>,
+}
+impl Seen {
+    fn is_expected(&self, text: &str) -> bool {
+        text.is_empty() || String::from_utf8_lossy(&self.tail).contains(text)
+    }
 }
 struct Counter {
     /// Every line is a block, not only one with an empty line behind it.
@@ -313,6 +335,7 @@ async fn exchange(
             buf.advance(k);
             left -= k;
         }
+        seen.tail = count.tail;
         return Ok(seen);
     }
     loop {
@@ -344,6 +367,7 @@ async fn exchange(
         if size == 0 {
             let t = String::from_utf8_lossy(&count.tail);
             seen.failed = t.contains("error: {") || t.contains("data: {\"error\"");
+            seen.tail = count.tail;
             return Ok(seen);
         }
     }
@@ -398,7 +422,7 @@ async fn http(o: Opt) -> Value {
                     let t0 = Instant::now();
                     let answer = exchange(sock, &mut buf, &req, o.lines, false);
                     match timeout(Duration::from_secs(60), answer).await {
-                        Ok(Ok(x)) if x.status == 200 && !x.failed => {
+                        Ok(Ok(x)) if x.status == 200 && !x.failed && x.is_expected(&o.expect) => {
                             t.lat.push(t0.elapsed().as_micros() as u64);
                             t.blocks += x.blocks;
                             t.bytes += x.bytes;
@@ -447,7 +471,7 @@ async fn http(o: Opt) -> Value {
 
 // ---- conversations ------------------------------------------------------------------------------------
 
-/// So many turns are measured around the 10th and before the last.
+/// Number of turns that are measured around the 10th and before the last.
 const WINDOW: u64 = 10;
 
 struct Talk {

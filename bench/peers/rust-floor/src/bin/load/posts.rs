@@ -77,7 +77,7 @@ fn span(trace: &str, k: u64, start: u64, place: usize) -> (String, Value) {
     (id, span)
 }
 
-/// So many spans are measured together.
+/// Number of spans that are measured together.
 const WINDOW: u64 = 200;
 
 /// One trace that grows, span by span: the CPU of a span at its beginning and at its end, and

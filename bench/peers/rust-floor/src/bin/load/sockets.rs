@@ -19,8 +19,8 @@ async fn dial(url: &str, config: Option<WebSocketConfig>) -> tungstenite::Result
     Ok(connect_async_with_config(url, config, true).await?.0)
 }
 
-/// So many runtimes with `echo` and `count`, until they are stopped. They are called `fast-0`
-/// and so on; a line says that all have registered.
+/// Runs runtimes with `echo` and `count` until they are stopped. They are called `fast-0` and
+/// so on; a line says that all have registered.
 pub async fn runtimes(o: &Opt) -> Value {
     let mut all = JoinSet::new();
     for number in 0..o.c {

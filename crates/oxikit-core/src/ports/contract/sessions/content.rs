@@ -1,4 +1,4 @@
-//! What is kept to the letter.
+//! Snapshots are stored and returned unchanged.
 
 use std::sync::Arc;
 
@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::{LONG, Store, failed, json, kept, place, snapshot};
 use crate::ports::{SessionQuery, SessionSummary, SnapshotWrite, StoreError};
 
+/// Ids of sessions may be any text: quotes, slashes, emoji, leading spaces. Blank ids are refused
+/// for writes and for leases.
 pub(super) async fn ids_are_any_text_but_blank(store: Store) {
     for blank in ["", " ", "\t\n"] {
         let here = place(blank);
@@ -44,6 +46,7 @@ pub(super) async fn ids_are_any_text_but_blank(store: Store) {
     here.check(&store, &row, "so is that of a snapshot").await;
 }
 
+/// The entry of the session in the list, after a check that `summary` returns the same.
 async fn summary(store: &Store, session: &str) -> Option<SessionSummary> {
     let query = SessionQuery { limit: 1000, ..SessionQuery::default() };
     let owner = place("").owner;
@@ -54,7 +57,9 @@ async fn summary(store: &Store, session: &str) -> Option<SessionSummary> {
     listed
 }
 
-pub(super) async fn absent_null_and_empty_are_told_apart(store: Store) {
+/// An absent value, `null` and an empty list or object are different, and each is returned as it
+/// was written.
+pub(super) async fn absent_null_and_empty_are_different(store: Store) {
     let here = place("contract-absent");
     let states = [
         None,
@@ -81,6 +86,8 @@ pub(super) async fn absent_null_and_empty_are_told_apart(store: Store) {
     }
 }
 
+/// Numbers at the limits of 64 bits, all characters (also NUL) and the order of members survive
+/// storing.
 pub(super) async fn numbers_text_and_order_of_keys_are_kept(store: Store) {
     let here = place("contract-exact");
     let custom = json!({
@@ -107,6 +114,7 @@ pub(super) async fn numbers_text_and_order_of_keys_are_kept(store: Store) {
     assert_eq!(json(&found), json(&row), "keys keep their order, numbers their kind");
 }
 
+/// A session belongs to the agent of its first snapshot, also if a later write names another.
 pub(super) async fn the_agent_is_remembered(store: Store) {
     let here = place("contract-agent");
     here.save(&store, &snapshot("agent-1", None, 1)).await;
@@ -125,6 +133,7 @@ pub(super) async fn the_agent_is_remembered(store: Store) {
     assert_eq!(summary.agent, "helper");
 }
 
+/// The metadata of a session stays until a write replaces it, and is replaced as a whole.
 pub(super) async fn notes_are_kept_until_replaced(store: Store) {
     let here = place("contract-notes");
     let notes = |text: &str| match json!({"title": text, "a": {"b": [1, null]}}) {

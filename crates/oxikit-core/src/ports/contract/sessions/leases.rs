@@ -1,4 +1,4 @@
-//! The right to write.
+//! Leases: one writer at a time, and fenced predecessors.
 
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use crate::ports::{MAX_SNAPSHOT_BYTES, SnapshotWrite, Term};
 const SHORT: Term = Term { ttl: Duration::from_millis(20), by_force: false };
 const FORCE: Term = Term { by_force: true, ..LONG };
 
+/// One writer at a time has the lease of a session. A lease that was released, also twice, is free,
+/// and the next one has a greater fence.
 pub(super) async fn one_writer_a_session(store: Store) {
     let here = place("contract-lease");
     let first = kept("lease", here.take(&store, LONG).await);
@@ -26,6 +28,8 @@ pub(super) async fn one_writer_a_session(store: Store) {
     check_conflict("and does not free the new one", here.take(&store, LONG).await);
 }
 
+/// A writer whose lease has expired and was taken by another cannot write any more, and a refused
+/// write leaves no trace. Writes without a lease are not checked.
 pub(super) async fn a_lost_lease_cannot_write(store: Store) {
     let here = place("contract-fence");
     let frozen = here.clone().holding(kept("lease", here.take(&store, SHORT).await));
@@ -42,6 +46,7 @@ pub(super) async fn a_lost_lease_cannot_write(store: Store) {
     kept("a write outside of a turn needs none", here.put(&store, &row).await);
 }
 
+/// An expired lease stays valid, and can be renewed, until another writer takes it.
 pub(super) async fn a_lease_that_ran_out_is_good_until_another_has_it(store: Store) {
     let here = place("contract-late");
     let lease = kept("lease", here.take(&store, SHORT).await);
@@ -55,6 +60,7 @@ pub(super) async fn a_lease_that_ran_out_is_good_until_another_has_it(store: Sto
     check_fenced("and no longer", late.put(&store, &snapshot("late-1", None, 2)).await);
 }
 
+/// A lease that is renewed in time is never given to another writer.
 pub(super) async fn a_renewed_lease_is_not_given_away(store: Store) {
     let here = place("contract-renew");
     let ttl = Duration::from_millis(500);
@@ -68,33 +74,34 @@ pub(super) async fn a_renewed_lease_is_not_given_away(store: Store) {
     kept("and free when it is given back", here.take(&store, LONG).await);
 }
 
-pub(super) async fn force_fences_the_former_holder(store: Store) {
+/// A lease that is taken by force fences the previous holder at once.
+pub(super) async fn force_fences_the_previous_holder(store: Store) {
     let here = place("contract-force");
     let first = kept("force takes a free one", here.take(&store, FORCE).await);
     let second = kept("force takes a held one", here.take(&store, FORCE).await);
     assert!(second.fence > first.fence, "with a greater number");
     check_fenced("renew", store.renew(&here.owner, &first).await);
-    let former = here.clone().holding(first.clone());
-    check_fenced("write", former.put(&store, &snapshot("force-1", None, 1)).await);
+    let previous = here.clone().holding(first.clone());
+    check_fenced("write", previous.put(&store, &snapshot("force-1", None, 1)).await);
     kept("release of a lost one", store.release(&here.owner, first).await);
     check_conflict("the new one is held", here.take(&store, LONG).await);
     let holder = here.holding(second);
     kept("its holder writes", holder.put(&store, &snapshot("force-1", None, 1)).await);
 }
 
-/// The former holder writes as fast as it can while it loses the lease.
+/// The previous holder writes as fast as it can while it loses the lease.
 pub(super) async fn a_fence_is_checked_inside_of_the_write(store: Store) {
     for round in 0..5 {
         let here = place(&format!("contract-inside-{round}"));
         let id = format!("inside-{round}");
-        let former = here.clone().holding(kept("lease", here.take(&store, LONG).await));
+        let previous = here.clone().holding(kept("lease", here.take(&store, LONG).await));
         let stubborn = async {
             let mut row = snapshot(&id, None, 1);
-            row.updated_at = Some("former".to_owned());
-            while former.put(&store, &row).await.is_ok() {
+            row.updated_at = Some("previous".to_owned());
+            while previous.put(&store, &row).await.is_ok() {
                 tokio::task::yield_now().await;
             }
-            check_fenced("the former holder is fenced", former.put(&store, &row).await);
+            check_fenced("the previous holder is fenced", previous.put(&store, &row).await);
         };
         let taker = async {
             for _ in 0..round {
@@ -108,6 +115,8 @@ pub(super) async fn a_fence_is_checked_inside_of_the_write(store: Store) {
     }
 }
 
+/// A write with `releases` frees the lease in the same transaction. A write that is skipped or
+/// refused does not.
 pub(super) async fn a_lease_may_be_given_back_with_the_write(store: Store) {
     let here = place("contract-give-back");
     let first = kept("lease", here.take(&store, LONG).await);
@@ -129,6 +138,7 @@ pub(super) async fn a_lease_may_be_given_back_with_the_write(store: Store) {
     kept("the new holder is not disturbed", store.renew(&here.owner, &second).await);
 }
 
+/// Deleting a session fences its writer, and fences grow beyond the deletion.
 pub(super) async fn a_deletion_fences_the_writer(store: Store) {
     let here = place("contract-delete-lease");
     let lease = kept("lease", here.take(&store, LONG).await);
@@ -141,10 +151,12 @@ pub(super) async fn a_deletion_fences_the_writer(store: Store) {
     assert_eq!(here.latest(&store).await, None);
     let next = kept("the lease is gone with it", here.take(&store, LONG).await);
     assert!(next.fence > lease.fence, "numbers grow on after a deletion");
-    check_fenced("so that the former stays fenced", holder.put(&store, &late).await);
+    check_fenced("so that the previous stays fenced", holder.put(&store, &late).await);
 }
 
-pub(super) async fn a_lost_lease_is_heard(store: Store) {
+/// `lease_lost` waits while the lease is held, and returns when another writer takes it or the
+/// session is deleted.
+pub(super) async fn a_lost_lease_is_reported(store: Store) {
     let here = place("contract-lost");
     let lease = kept("lease", here.take(&store, LONG).await);
     let lost = store.lease_lost(&here.owner, &lease);

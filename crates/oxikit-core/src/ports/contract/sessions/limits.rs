@@ -1,10 +1,10 @@
-//! How much fits.
+//! Limits of snapshots, artifacts and sessions.
 
 use std::sync::Arc;
 
 use oxikit_wire::{Artifact, SessionSnapshot};
 
-use super::{Store, check_full, place, said, snapshot, turn};
+use super::{Store, check_full, place, snapshot, turn, user_message};
 use crate::ports::{MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES};
 
 const MIB: usize = 1024 * 1024;
@@ -19,12 +19,14 @@ fn with_artifacts(mut row: SessionSnapshot, artifacts: &[Arc<Artifact>]) -> Sess
     row
 }
 
+/// Snapshots and artifacts beyond the limits of the port are refused, and nothing of them is
+/// written. Content that is shared with the parent counts as well.
 pub(super) async fn what_is_too_large_is_refused(store: Store) {
     let here = place("contract-large");
     let mut large = snapshot("large-1", None, 1);
     large.updated_at = Some("x".repeat(MAX_SNAPSHOT_BYTES));
     check_full("a snapshot has a size", here.put(&store, &large).await);
-    let half = said("x".repeat(MAX_SNAPSHOT_BYTES / 2));
+    let half = user_message("x".repeat(MAX_SNAPSHOT_BYTES / 2));
     let large = turn("large-1", None, 1, &[half.clone(), half.clone()]);
     check_full("all its messages count", here.put(&store, &large).await);
     let large = [artifact("a", MAX_ARTIFACT_BYTES)];
@@ -46,6 +48,8 @@ pub(super) async fn what_is_too_large_is_refused(store: Store) {
     here.check(&store, &row, "artifacts do not count as part of the snapshot").await;
 }
 
+/// Shared content counts once against the limit of a session; a write beyond the limit is refused,
+/// and smaller ones are still accepted.
 pub(super) async fn what_is_shared_counts_once_and_a_session_has_an_end(store: Store) {
     const EACH: usize = 15 * MIB;
     let here = place("contract-full");

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use oxikit_wire::{AgentFinishReason, Artifact, SnapshotStatus};
 
-use super::{Store, failed, kept, place, said, snapshot, turn};
+use super::{Store, failed, kept, place, snapshot, turn, user_message};
 use crate::ports::{Owner, SessionPage, SessionQuery, SnapshotNode, SnapshotWrite, StoreError};
 
+/// `latest` follows the rules of the trait: leaves only, then `createdAt`, then the order of
+/// storing.
 pub(super) async fn the_latest_is_the_newest_leaf(store: Store) {
     let here = place("contract-latest");
     let mut failed = snapshot("latest-d", Some("latest-c"), 4);
@@ -47,10 +49,11 @@ pub(super) async fn the_latest_is_the_newest_leaf(store: Store) {
     assert_eq!(latest, got, "the latest is read as any other");
 }
 
-pub(super) async fn a_tree_tells_all_snapshots_in_order(store: Store) {
+/// `tree` has all snapshots, in the order of their first writing, with their current status.
+pub(super) async fn a_tree_has_all_snapshots_in_order(store: Store) {
     let here = place("contract-tree");
     assert_eq!(here.tree(&store).await, [""; 0], "nothing is there at first");
-    let messages = [said("a"), said("b"), said("c")];
+    let messages = [user_message("a"), user_message("b"), user_message("c")];
     let mut rows = [
         turn("tree-b", None, 9, &messages[..1]),
         turn("tree-a", Some("tree-b"), 5, &messages),
@@ -82,6 +85,7 @@ fn names(page: &SessionPage) -> Vec<&str> {
     page.sessions.iter().map(|found| found.session.as_str()).collect()
 }
 
+/// `list` filters by agent and activity, in pages.
 pub(super) async fn lists_have_pages_and_filters(store: Store) {
     let owner = Owner::principal("lister");
     for second in 1..=5 {
@@ -116,7 +120,8 @@ pub(super) async fn lists_have_pages_and_filters(store: Store) {
 
     // The content is that of the newest completed one, the rest that of the latest.
     let here = place("list-1").of(owner.clone());
-    let mut pending = turn("list-1-b", Some("list-1-a"), 9, &[said("a"), said("b")]);
+    let mut pending =
+        turn("list-1-b", Some("list-1-a"), 9, &[user_message("a"), user_message("b")]);
     pending.status = Some(SnapshotStatus::Pending);
     pending.heartbeat_at = Some("2026-11-15T06:32:09.500Z".to_owned());
     pending.updated_at = Some("2026-11-15T06:32:10.000Z".to_owned());
@@ -134,6 +139,8 @@ pub(super) async fn lists_have_pages_and_filters(store: Store) {
     assert_eq!(summary.updated_at, "2026-11-15T06:00:05.000Z", "or else when it was made");
 }
 
+/// Pages neither repeat nor skip a session, also if times are equal or sessions are written while
+/// the pages are read.
 pub(super) async fn pages_hold_when_times_are_equal_and_sessions_are_written(store: Store) {
     const SESSIONS: usize = 9;
     let owner = Owner::principal("pager");

@@ -1,12 +1,13 @@
-//! What may go, and what must not.
+//! Pruning removes what exceeds the limits, and nothing that is in use.
 
 use std::time::Duration;
 
 use oxikit_wire::SnapshotStatus;
 
-use super::{LONG, Place, Store, kept, place, said, snapshot, turn};
+use super::{LONG, Place, Store, kept, place, snapshot, turn, user_message};
 use crate::ports::{Pruned, Retention, SnapshotWrite};
 
+/// `max_age` counts from the last write of a session.
 pub(super) async fn old_sessions_go(store: Store) {
     let age = Duration::from_millis(400);
     let (old, again, new) = (place("contract-old"), place("contract-again"), place("contract-new"));
@@ -14,13 +15,13 @@ pub(super) async fn old_sessions_go(store: Store) {
     old.save(&store, &snapshot("old-2", Some("old-1"), 2)).await;
     again.save(&store, &snapshot("again-1", None, 1)).await;
     let everything = kept("prune", store.prune(&Retention::default()).await);
-    assert_eq!(everything, Pruned::default(), "all is kept unless something is said");
+    assert_eq!(everything, Pruned::default(), "all is kept without limits");
     tokio::time::sleep(age).await;
     again.save(&store, &snapshot("again-2", Some("again-1"), 2)).await;
     new.save(&store, &snapshot("new-1", None, 1)).await;
     let retention = Retention { max_age: Some(age), ..Retention::default() };
     let pruned = kept("prune", store.prune(&retention).await);
-    assert!(pruned.sessions >= 1, "it is told: {pruned:?}");
+    assert!(pruned.sessions >= 1, "the counts are reported: {pruned:?}");
     assert_eq!(pruned.snapshots, 0, "snapshots of what is kept are kept");
     assert_eq!(old.latest(&store).await, None, "what was not written for so long is gone");
     assert_eq!(old.get(&store, "old-1").await, None, "all of it");
@@ -31,9 +32,11 @@ pub(super) async fn old_sessions_go(store: Store) {
     old.check(&store, &fresh, "its ids may be used again").await;
 }
 
+/// `max_snapshots` removes the oldest snapshots, but never the last one of a branch or a pending
+/// one. The remaining snapshots stay complete.
 pub(super) async fn old_snapshots_go_and_every_branch_stays_whole(store: Store) {
     let (here, other) = (place("contract-keep"), place("contract-keep-2"));
-    let messages: Vec<_> = (0..12).map(|n| said(format!("message {n}"))).collect();
+    let messages: Vec<_> = (0..12).map(|n| user_message(format!("message {n}"))).collect();
     // keep-0 … keep-5 is a chain, keep-6 a branch from keep-1, keep-7 … keep-9 go on.
     let mut rows = Vec::new();
     for n in 0..10_u32 {
@@ -56,7 +59,7 @@ pub(super) async fn old_snapshots_go_and_every_branch_stays_whole(store: Store) 
     }
     let retention = Retention { max_snapshots: Some(2), ..Retention::default() };
     let pruned = kept("prune", store.prune(&retention).await);
-    assert!(pruned.snapshots >= 6, "it is told: {pruned:?}");
+    assert!(pruned.snapshots >= 6, "the counts are reported: {pruned:?}");
     assert_eq!(pruned.sessions, 0, "every session stays");
     // Pending, the end of a branch, and the newest two.
     let stay = ["keep-3", "keep-6", "keep-8", "keep-9"];
@@ -85,10 +88,11 @@ pub(super) async fn old_snapshots_go_and_every_branch_stays_whole(store: Store) 
     }
 }
 
+/// `max_bytes` removes the sessions that were written longest ago.
 pub(super) async fn the_oldest_sessions_make_room(store: Store) {
     const BYTES: usize = 200 * 1024;
     let places = ["contract-room-1", "contract-room-2", "contract-room-3"].map(place);
-    let row = |n: usize| turn(&format!("room-{n}"), None, 1, &[said("x".repeat(BYTES))]);
+    let row = |n: usize| turn(&format!("room-{n}"), None, 1, &[user_message("x".repeat(BYTES))]);
     for (n, here) in places.iter().enumerate() {
         here.save(&store, &row(n)).await;
     }
@@ -97,7 +101,7 @@ pub(super) async fn the_oldest_sessions_make_room(store: Store) {
     let room = BYTES as u64 * 5 / 2;
     let retention = Retention { max_bytes: Some(room), ..Retention::default() };
     let pruned = kept("prune", store.prune(&retention).await);
-    assert!(pruned.sessions >= 1, "it is told: {pruned:?}");
+    assert!(pruned.sessions >= 1, "the counts are reported: {pruned:?}");
     assert_eq!(pruned.snapshots, 0, "snapshots of what is kept are kept");
     assert_eq!(places[1].latest(&store).await, None, "the oldest is gone");
     for n in [0, 2] {
@@ -107,6 +111,7 @@ pub(super) async fn the_oldest_sessions_make_room(store: Store) {
     assert_eq!(again, Pruned::default(), "no more goes than must");
 }
 
+/// `max_sessions` keeps the sessions that were written last.
 pub(super) async fn the_sessions_written_last_stay(store: Store) {
     let places = ["contract-few-1", "contract-few-2", "contract-few-3"].map(place);
     for (n, here) in places.iter().enumerate() {
@@ -116,7 +121,7 @@ pub(super) async fn the_sessions_written_last_stay(store: Store) {
     places[0].save(&store, &snapshot("few-3", Some("few-0"), 2)).await;
     let retention = Retention { max_sessions: Some(2), ..Retention::default() };
     let pruned = kept("prune", store.prune(&retention).await);
-    assert!(pruned.sessions >= 1, "it is told: {pruned:?}");
+    assert!(pruned.sessions >= 1, "the counts are reported: {pruned:?}");
     assert_eq!(places[1].latest(&store).await, None, "the oldest is gone");
     assert_eq!(places[0].latest(&store).await.as_deref(), Some("few-3"), "the last write counts");
     assert_eq!(places[2].latest(&store).await.as_deref(), Some("few-2"));
@@ -124,6 +129,7 @@ pub(super) async fn the_sessions_written_last_stay(store: Store) {
     assert_eq!(again, Pruned::default(), "no more goes than must");
 }
 
+/// Sessions with a lease or with unfinished work are not removed by any limit.
 pub(super) async fn what_is_worked_on_stays(store: Store) {
     let [leased, unfinished] = in_use(&store, "use").await;
     let idle = place("contract-use-idle");
@@ -150,9 +156,10 @@ pub(super) async fn what_is_worked_on_stays(store: Store) {
     assert_eq!(unfinished.latest(&store).await, None, "once it is finished, it may go");
 }
 
+/// A session with the same messages as another one stays complete when the other is removed.
 pub(super) async fn a_fork_outlives_the_session_it_came_from(store: Store) {
     let (origin, fork) = (place("contract-origin"), place("contract-fork"));
-    let messages: Vec<_> = (0..6).map(|n| said(format!("message {n}"))).collect();
+    let messages: Vec<_> = (0..6).map(|n| user_message(format!("message {n}"))).collect();
     for n in 1..=3_u32 {
         let parent = (n > 1).then(|| format!("origin-{}", n - 1));
         let row = turn(&format!("origin-{n}"), parent.as_deref(), n, &messages[..2 * n as usize]);

@@ -1,4 +1,4 @@
-//! Single rows: written whole, one at a time, heard of, and whose they are.
+//! Single rows: written whole, one at a time, reported to waiters, and kept apart by owner.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -11,6 +11,7 @@ use super::{LONG, Place, Store, failed, kept, place, snapshot};
 use crate::Status;
 use crate::ports::{Owner, SessionQuery, StoreError, Update};
 
+/// Every write replaces the whole row and has a greater revision.
 pub(super) async fn rows_are_written_whole_and_counted(store: Store) {
     let here = place("contract-rows");
     assert_eq!(here.get(&store, "rows-1").await, None, "nothing is there at first");
@@ -27,6 +28,7 @@ pub(super) async fn rows_are_written_whole_and_counted(store: Store) {
     }
 }
 
+/// An update that returns `None` writes nothing; the error of an update is passed on unchanged.
 pub(super) async fn an_update_may_skip_or_refuse(store: Store) {
     let here = place("contract-skip");
     let write = here.write("skip-1");
@@ -57,6 +59,7 @@ async fn insist(store: &Store, here: &Place, snapshot: &str, update: Update<'_>)
     tokio::task::yield_now().await;
 }
 
+/// Concurrent updates of one row are applied one after the other.
 pub(super) async fn no_update_is_lost(store: Store) {
     const WRITERS: u64 = 8;
     const WRITES: u64 = 25;
@@ -78,6 +81,7 @@ pub(super) async fn no_update_is_lost(store: Store) {
     assert_eq!(custom.as_deref(), Some(&(WRITERS * WRITES).into()), "no update is lost");
 }
 
+/// Concurrent writes of different snapshots of a session are all stored.
 pub(super) async fn writers_of_different_snapshots_do_not_disturb_each_other(store: Store) {
     const WRITERS: u32 = 6;
     const TURNS: u32 = 8;
@@ -105,10 +109,11 @@ pub(super) async fn writers_of_different_snapshots_do_not_disturb_each_other(sto
     assert_eq!(count, (WRITERS * TURNS + 1) as usize, "each once");
 }
 
-pub(super) async fn changes_are_heard(store: Store) {
+/// `changed` returns after each change of the row, and at once for an old revision.
+pub(super) async fn changes_are_reported(store: Store) {
     const CHANGES: usize = 3;
     let here = place("contract-changes");
-    let heard = AtomicU64::new(0);
+    let seen = AtomicU64::new(0);
     let watcher = async {
         let mut revision = 0;
         let mut changes = 0;
@@ -120,15 +125,15 @@ pub(super) async fn changes_are_heard(store: Store) {
             // It may have returned early.
             changes += usize::from(found > revision);
             revision = found;
-            heard.store(revision, SeqCst);
+            seen.store(revision, SeqCst);
         }
     };
     let writer = async {
         for _ in 0..CHANGES {
             here.save(&store, &snapshot("changes-2", None, 1)).await;
             let revision = here.save(&store, &snapshot("changes-1", None, 1)).await;
-            // Each change is heard before the next is made.
-            while heard.load(SeqCst) < revision {
+            // Each change is reported before the next is made.
+            while seen.load(SeqCst) < revision {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }
@@ -138,6 +143,7 @@ pub(super) async fn changes_are_heard(store: Store) {
     kept("what has changed already is not waited for", changed);
 }
 
+/// Data of another owner is not found by any operation; tenant and principal are both compared.
 pub(super) async fn what_is_not_ones_own_is_not_there(store: Store) {
     let ada = place("contract-owner").of(Owner::principal("ada").of_tenant("t1"));
     ada.save(&store, &snapshot("owner-1", None, 1)).await;
@@ -173,6 +179,7 @@ pub(super) async fn what_is_not_ones_own_is_not_there(store: Store) {
     kept("release", store.release(&ada.owner, lease).await);
 }
 
+/// A snapshot id that another session uses is refused.
 pub(super) async fn a_snapshot_stays_in_its_session(store: Store) {
     let (here, there) = (place("contract-stay-1"), place("contract-stay-2"));
     let row = snapshot("stay-1", None, 1);
@@ -183,6 +190,7 @@ pub(super) async fn a_snapshot_stays_in_its_session(store: Store) {
     assert_eq!(there.latest(&store).await, None, "and is not elsewhere");
 }
 
+/// A deleted session is found by no operation, waiters are woken, and its ids can be used again.
 pub(super) async fn a_deleted_session_is_gone(store: Store) {
     let here = place("contract-delete");
     here.save(&store, &snapshot("delete-1", None, 1)).await;
@@ -193,7 +201,7 @@ pub(super) async fn a_deleted_session_is_gone(store: Store) {
         assert!(kept("delete", store.delete(&here.owner, &here.session).await));
     };
     let (changed, ()) = join(watcher, deletion).await;
-    kept("whoever waits is woken", changed);
+    kept("waiters are woken", changed);
     assert_eq!(here.get(&store, "delete-1").await, None);
     assert_eq!(here.get(&store, "delete-2").await, None);
     assert_eq!(here.latest(&store).await, None);
@@ -207,6 +215,7 @@ pub(super) async fn a_deleted_session_is_gone(store: Store) {
     assert_eq!(here.tree(&store).await, ["delete-1"]);
 }
 
+/// A write that races with a deletion is stored completely or not at all.
 pub(super) async fn a_write_and_a_deletion_do_not_mix(store: Store) {
     const ROWS: u32 = 20;
     let here = place("contract-race");

@@ -15,7 +15,9 @@ async fn put(store: &Store, here: &Place, agent: &str, id: &str, work: Option<&s
     kept("save", store.save(write, &|_| Ok(Some(row.clone()))).await);
 }
 
-pub(super) async fn stalled_work_is_found_when_nobody_has_the_lease(store: Store) {
+/// Unfinished work is reported as stalled while its session has no lease, until a write without
+/// work ends it.
+pub(super) async fn stalled_work_is_found_when_no_writer_has_the_lease(store: Store) {
     const AGENT: &str = "contract-stalled";
     const WORK: &str = r#"{"input":"Grüße, 'quoted' \"text\""}"#;
     let stalled = async || kept("stalled", store.stalled(AGENT, 10).await);
@@ -36,7 +38,7 @@ pub(super) async fn stalled_work_is_found_when_nobody_has_the_lease(store: Store
     assert_eq!(stalled().await, expected, "what it takes to start again comes back");
     assert_eq!(kept("stalled", store.stalled("nobody", 10).await), [], "each agent has its own");
     let next = soon(&store, &here).await;
-    assert_eq!(stalled().await, [], "whoever has the lease goes on with it");
+    assert_eq!(stalled().await, [], "the holder of the lease continues it");
     kept("release", store.release(&here.owner, next).await);
     assert_eq!(stalled().await, expected, "it is found again when that one gives up");
     kept("skip", store.save(here.write("work-1"), &|_| Ok(None)).await);
@@ -49,6 +51,7 @@ pub(super) async fn stalled_work_is_found_when_nobody_has_the_lease(store: Store
     assert_eq!(stalled().await, [], "so does a deletion");
 }
 
+/// `stalled` covers all owners and returns no more than the limit.
 pub(super) async fn stalled_work_of_all_owners_is_found_and_limited(store: Store) {
     const AGENT: &str = "contract-stalled-all";
     let ada = Owner::principal("ada").of_tenant("t1");
@@ -62,7 +65,7 @@ pub(super) async fn stalled_work_of_all_owners_is_found_and_limited(store: Store
     assert_eq!(snapshots, ["work-all-0", "work-all-1", "work-all-2"], "of all owners");
     for found in &all {
         let row = kept("get", store.get(&found.owner, &found.snapshot).await);
-        assert!(row.is_some(), "whose it is, is told");
+        assert!(row.is_some(), "the owner is reported");
     }
     assert_eq!(kept("stalled", store.stalled(AGENT, 2).await).len(), 2, "no more than asked for");
     for found in all {

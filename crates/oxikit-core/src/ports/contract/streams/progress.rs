@@ -12,12 +12,12 @@ use super::{Store, chunks, done, kept, own};
 use crate::Payload;
 use crate::ports::{StoreError, StreamEnd, StreamPage, StreamScope, StreamStore, follow};
 
-/// What a reader that cannot make progress must not outlast.
+/// Time after which a reader that has not finished counts as stuck.
 const LONG: Duration = Duration::from_secs(10);
-/// A quiet stream is looked at for this long.
+/// Time that a stream without new events is observed.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// Counts how often a store is asked.
+/// A store that counts its calls.
 #[derive(Debug)]
 struct Counted {
     store: Store,
@@ -78,6 +78,7 @@ async fn read_all(store: &Arc<Counted>, id: &str, position: u64) -> Vec<u64> {
     kept("follow", events.map_ok(|event| event.sequence).try_collect().await)
 }
 
+/// A page has the position and the end of the whole stream, also if it has no events.
 pub(super) async fn a_page_says_how_far_the_stream_is(store: Store) {
     let id = "contract-page";
     kept("open", store.open(&own(), id).await);
@@ -99,6 +100,7 @@ pub(super) async fn a_page_says_how_far_the_stream_is(store: Store) {
     }
 }
 
+/// A reader that begins at or after the end of an ended stream ends at once.
 pub(super) async fn readers_at_or_beyond_the_end_end_at_once(store: Store) {
     let id = "contract-beyond";
     kept("open", store.open(&own(), id).await);
@@ -121,6 +123,7 @@ pub(super) async fn readers_at_or_beyond_the_end_end_at_once(store: Store) {
     }
 }
 
+/// A reader of a stream without new events does not poll the store in a loop.
 pub(super) async fn readers_never_ask_without_progress(store: Store) {
     const CHUNKS: u64 = 20;
     let id = "contract-progress";
@@ -157,7 +160,8 @@ pub(super) async fn readers_never_ask_without_progress(store: Store) {
     }
 }
 
-pub(super) async fn whoever_waits_beyond_the_end_is_woken_by_it(store: Store) {
+/// A reader that waits for a position beyond the end is woken when the stream ends.
+pub(super) async fn a_reader_that_waits_beyond_the_end_is_woken_by_it(store: Store) {
     let id = "contract-woken";
     kept("open", store.open(&own(), id).await);
     let wait = async |position| {

@@ -1,8 +1,14 @@
 //! The messages of a session's snapshots, in segments that only grow.
 //!
-//! A snapshot has a stretch: the first so many messages of a segment. A turn that
-//! goes on from the end of a segment lengthens it; a fork, or a history that was
-//! rewritten, begins another one on top of what it shares.
+//! A snapshot has a *stretch*: the first `length` messages of a segment. A turn that
+//! continues from the end of a segment appends to it. A branch, or a history that was
+//! rewritten, begins another segment, whose base is the stretch that it shares. So a
+//! conversation of n turns keeps n messages, and not n copies of its history:
+//!
+//! ```text
+//! segment 1:  m1 m2 m3 m4         snapshots a (length 2) and b (length 4)
+//! segment 2:  base = (1, 2), x3   snapshot c (length 3): m1 m2 x3
+//! ```
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,21 +18,23 @@ use oxikit_wire::Message;
 use super::pieces::{Measured, Pieces};
 use crate::ports::delta::common_prefix;
 
+/// All segments of a session.
 #[derive(Debug, Default)]
 pub(super) struct History {
     segments: BTreeMap<u64, Segment>,
+    /// The id of the newest segment. Ids are not used again.
     next: u64,
 }
 
 #[derive(Debug, Default)]
 struct Segment {
-    /// What comes before its own messages. Never all of it from a base of its own,
-    /// so that a path of segments is no longer than the messages on it.
+    /// The messages before its own. At least one of them is in the base segment itself (see
+    /// [`History::root`]), so that a path of segments is never longer than its messages.
     base: Option<Stretch>,
     messages: Vec<Arc<Message>>,
     /// Bytes of all messages up to each, those of the base included.
     bytes: Vec<usize>,
-    /// How many snapshots and segments use it.
+    /// Number of snapshots and segments that use it. At zero it is removed.
     uses: usize,
 }
 
@@ -37,14 +45,14 @@ pub(super) struct Stretch {
     pub(super) length: usize,
 }
 
-/// What there is to write for a list of messages.
+/// The writes that a list of messages needs: which stretch is shared, and which messages are new.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     shared: Option<Stretch>,
     new: Vec<Measured>,
     /// Bytes of all messages.
     pub(super) bytes: usize,
-    /// Bytes that the session gets more of.
+    /// Bytes that the session grows by.
     pub(super) added: usize,
 }
 
@@ -59,8 +67,8 @@ impl Segment {
 }
 
 impl History {
-    /// Finds what the messages share with one of these stretches, and measures the
-    /// rest.
+    /// Finds the longest prefix that the messages share with one of these stretches, and measures
+    /// the rest. Nothing is changed.
     pub(super) fn plan(
         &self,
         known: [Option<Stretch>; 2],
@@ -103,7 +111,8 @@ impl History {
         Stretch { segment, length: messages.len() }
     }
 
-    /// The segment that has the shared stretch and can be lengthened, or a new one.
+    /// The segment for the shared stretch and further messages. It is the segment of the stretch
+    /// if the stretch reaches its end, or if there are no further messages; else a new one.
     fn segment_for(&mut self, shared: Option<Stretch>, has_more: bool) -> u64 {
         let base = shared.map(|shared| self.root(shared));
         if let Some(base) = base
@@ -119,7 +128,7 @@ impl History {
         self.next
     }
 
-    /// The same stretch in the segment that its last message lies in.
+    /// The same stretch, expressed in the segment that holds its last message.
     fn root(&self, mut stretch: Stretch) -> Stretch {
         while let Some(base) = self.segments.get(&stretch.segment).and_then(|found| found.base) {
             if stretch.length > base.length {
@@ -130,7 +139,8 @@ impl History {
         stretch
     }
 
-    /// A snapshot does not need its stretch any more.
+    /// Releases the stretch of a snapshot that is removed. A segment without uses is removed, and
+    /// releases its base in turn.
     pub(super) fn remove(&mut self, stretch: Stretch, pieces: &mut Pieces) {
         let mut segment = Some(stretch.segment);
         while let Some(id) = segment {
@@ -155,7 +165,7 @@ impl History {
         messages
     }
 
-    /// From the first message on.
+    /// The messages of a stretch, as one slice of each segment on its path, in order.
     fn slices(&self, stretch: Stretch) -> Vec<&[Arc<Message>]> {
         let mut slices = Vec::new();
         let mut next = Some(stretch);
@@ -169,7 +179,7 @@ impl History {
         slices
     }
 
-    /// Bytes of the messages as JSON.
+    /// Bytes of the messages of a stretch as JSON: the running total at its last message.
     fn bytes(&self, stretch: Stretch) -> usize {
         let Stretch { segment, length } = self.root(stretch);
         let last = |segment: &Segment| {

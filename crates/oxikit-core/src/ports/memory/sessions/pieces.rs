@@ -1,4 +1,4 @@
-//! Messages, artifacts and custom states of a session, and how large they are.
+//! The sizes of the messages, artifacts and custom states of a session.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::ports::delta::json_size;
 
-/// What a session keeps, by its address: each counts once, however many snapshots
-/// have it. Whoever counts one keeps it, so that the address stays its own.
+/// The pieces that a session keeps, by their addresses. Each counts once, however many snapshots
+/// use it. The session holds an `Arc` of every counted piece, so that its address is not used for
+/// another one.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     known: HashMap<usize, Known>,
@@ -36,7 +37,7 @@ impl Pieces {
         self.bytes
     }
 
-    /// Only what is new is serialised.
+    /// The size of a piece. Only a new piece is serialised for it.
     pub(super) fn measure<T: Serialize>(&self, piece: &Arc<T>) -> serde_json::Result<Measured> {
         if let Some(known) = self.known.get(&address(piece)) {
             return Ok(Measured { bytes: known.bytes, added: 0 });

@@ -1,4 +1,7 @@
-//! One session: its snapshots, their tree, and what they share.
+//! One session: its snapshots, their tree, and the content that they share.
+//!
+//! A write has two steps. A [`Draft`] finds what is new and checks the limits without changing
+//! anything; [`Session::write`] then cannot fail. So a refused write leaves the session as it was.
 
 mod draft;
 
@@ -23,28 +26,30 @@ pub(super) struct Session {
     pub(super) agent: String,
     metadata: Option<JsonObject>,
     created_at: Arc<str>,
-    /// Its last write.
+    /// Revision of the last write.
     pub(super) written: u64,
     pub(super) written_at: Instant,
     rows: HashMap<Arc<str>, Row>,
-    /// Numbers the rows in the order of their first writing.
+    /// Number of the next new row: rows are numbered in the order of their first writing.
     next: u64,
-    /// How many name this one as their parent.
+    /// Number of children of each parent. A parent need not exist (yet).
     children: HashMap<Arc<str>, usize>,
-    /// Those without.
+    /// Rows without children, oldest first.
     leaves: BTreeSet<Age>,
+    /// Completed rows, oldest first.
     completed: BTreeSet<Age>,
     history: History,
     pieces: Pieces,
-    /// Bytes of the rows without their pieces, and of the notes.
+    /// Bytes of the rows without their pieces.
     heads: usize,
+    /// Bytes of the metadata.
     notes: usize,
 }
 
-/// When a snapshot was made: `createdAt`, then the order of their first writing.
+/// The sort key of snapshots: `createdAt`, then the order of their first writing, then the id.
 type Age = (Arc<str>, u64, Arc<str>);
 
-/// A snapshot without what it may share.
+/// A snapshot without its messages, custom state and artifacts, which other snapshots may share.
 struct Row {
     number: u64,
     revision: u64,
@@ -86,7 +91,7 @@ impl Session {
         }
     }
 
-    /// Bytes as JSON; what snapshots share counts once.
+    /// Bytes of the session as JSON; content that snapshots share counts once.
     pub(super) fn bytes(&self) -> usize {
         self.pieces.bytes() + self.heads + self.notes
     }
@@ -126,13 +131,15 @@ impl Session {
         Some(StoredSnapshot { revision, agent, snapshot: self.get(id)? })
     }
 
-    /// The newest leaf. A cycle has none: then any may be.
+    /// The newest leaf. If parents form a cycle, there is no leaf: then the row written first
+    /// last is taken.
     pub(super) fn latest(&self) -> Option<&Arc<str>> {
         let last = || self.rows.iter().max_by_key(|(_, row)| row.number);
         let leaf = self.leaves.last().map(|(_, _, id)| id);
         leaf.or_else(|| last().map(|(id, _)| id))
     }
 
+    /// Whether the latest snapshot is pending or was interrupted.
     pub(super) fn is_active(&self) -> bool {
         self.latest().and_then(|id| self.rows.get(id)).is_some_and(|row| {
             row.status == Some(SnapshotStatus::Pending)
@@ -140,7 +147,7 @@ impl Session {
         })
     }
 
-    /// Finds what is new in the snapshot and whether it fits.
+    /// Finds what is new in the snapshot, and checks it against the limits.
     pub(super) fn draft(
         &self,
         snapshot: SessionSnapshot,
@@ -157,7 +164,7 @@ impl Session {
         }
     }
 
-    /// Writes what was drafted, if nothing was written since.
+    /// Writes a draft. The caller must not have written anything since it was made.
     pub(super) fn write(
         &mut self,
         id: Arc<str>,
@@ -171,9 +178,10 @@ impl Session {
         let messages =
             messages.map(|(messages, plan)| self.history.add(&plan, &messages, &mut self.pieces));
         let state = snapshot.state.is_some().then_some(State { messages, custom, artifacts });
-        // What it shares with its former self is kept by now.
-        let former = self.remove(&id);
-        let number = former.map_or(self.next, |former| former.number);
+        // The previous version of this row is removed after the new pieces were added, so that
+        // pieces that both have are not dropped in between.
+        let previous = self.remove(&id);
+        let number = previous.map_or(self.next, |previous| previous.number);
         self.next = self.next.max(number + 1);
         let row = Row {
             number,
@@ -195,11 +203,13 @@ impl Session {
         }
     }
 
-    /// The id as it is kept already, if it is a row's.
+    /// The id; if a row has it, a clone of that `Arc`, to share the text.
     fn interned(&self, id: &str) -> Arc<str> {
         self.rows.get_key_value(id).map_or_else(|| id.into(), |(id, _)| id.clone())
     }
 
+    /// Adds a row and updates the indexes: it is a leaf unless it has children already, and its
+    /// parent is not a leaf any more.
     fn insert(&mut self, id: Arc<str>, row: Row) {
         let age = (row.created_at.clone(), row.number, id.clone());
         if row.status == Some(SnapshotStatus::Completed) {
@@ -218,7 +228,7 @@ impl Session {
         self.rows.insert(id, row);
     }
 
-    /// Takes the row out, and what only it has.
+    /// Removes a row and the content that only this row uses.
     fn remove(&mut self, id: &Arc<str>) -> Option<Row> {
         let mut row = self.rows.remove(id)?;
         let age = (row.created_at.clone(), row.number, id.clone());
@@ -242,6 +252,7 @@ impl Session {
         Some(row)
     }
 
+    /// Counts one child less. A parent without children is a leaf again.
     fn lose_child(&mut self, parent: &Arc<str>) {
         let Some(count) = self.children.get_mut(parent) else { return };
         *count -= 1;
@@ -254,7 +265,8 @@ impl Session {
         }
     }
 
-    /// Drops all but the newest, those pending and the ends of branches; says which.
+    /// Removes the oldest rows until at most `most` are left, except pending ones and the ends of
+    /// branches. Returns the removed ids.
     pub(super) fn prune(&mut self, most: usize) -> Vec<Arc<str>> {
         let excess = self.rows.len().saturating_sub(most);
         if excess == 0 {
@@ -288,6 +300,8 @@ impl Session {
         rows.into_iter().map(node).collect()
     }
 
+    /// The session as it is listed. Numbers of messages and artifacts are those of the newest
+    /// completed snapshot: a pending or failed one may have none.
     pub(super) fn summary(&self) -> Option<SessionSummary> {
         let id = self.latest()?;
         let latest = self.rows.get(id)?;
@@ -311,7 +325,7 @@ impl Session {
 }
 
 impl Row {
-    /// One that names itself as its parent has none.
+    /// The parent; `None` for a row that names itself as its parent.
     fn parent_of(&self, id: &Arc<str>) -> Option<&Arc<str>> {
         self.parent.as_ref().filter(|parent| *parent != id)
     }

@@ -1,4 +1,7 @@
-//! All sessions, by whose they are.
+//! All sessions, by owner, with the indexes for lists, pruning and unfinished work.
+//!
+//! One mutex guards all of it ([`super::MemorySessions`]), so every function here is one
+//! transaction.
 
 mod leases;
 
@@ -20,25 +23,26 @@ use crate::ports::{
 pub(super) struct Tables {
     owners: HashMap<Owner, Space>,
     options: MemorySessionOptions,
-    /// Numbers every write and every lease.
+    /// The number of the newest write or lease. Revisions and fences come from this one counter,
+    /// so they only grow, also after a session was deleted.
     clock: u64,
     /// Bytes of all sessions.
     bytes: usize,
     leases: usize,
-    /// When there are so many leases, the run-out ones are forgotten.
+    /// Number of leases at which expired leases are removed next.
     sweep_at: usize,
 }
 
-/// What one owner has; gone when that is nothing.
+/// The data of one owner. It is removed when it is empty.
 #[derive(Default)]
 struct Space {
     sessions: HashMap<Arc<str>, Session>,
     /// The session of each snapshot.
     snapshots: HashMap<Arc<str>, Arc<str>>,
-    /// Sessions by their last write.
+    /// Sessions by the revision of their last write: the order of lists and of pruning.
     written: BTreeMap<u64, Arc<str>>,
     leases: HashMap<Arc<str>, Held>,
-    /// What it takes to start again, by snapshot.
+    /// The data to restart unfinished work, by snapshot.
     work: HashMap<Arc<str>, Box<str>>,
 }
 
@@ -61,7 +65,7 @@ impl Tables {
         self.session_of(owner, snapshot).map_or(0, |session| session.revision(snapshot))
     }
 
-    /// How many sessions there are, and their bytes.
+    /// The number of sessions, and their bytes.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.owners.values().map(|space| space.sessions.len()).sum(), self.bytes)
     }
@@ -71,11 +75,13 @@ impl Tables {
         self.clock
     }
 
+    /// Writes a snapshot as [`SessionStore::save`](crate::ports::SessionStore::save) describes.
     pub(super) fn save(
         &mut self,
         write: SnapshotWrite<'_>,
         update: Update<'_>,
     ) -> Result<Option<u64>, StoreError> {
+        // Everything that can fail is in the draft. From here on the write is complete.
         let Some((new, draft)) = self.draft(&write, update)? else { return Ok(None) };
         let revision = self.tick();
         let space = owned(&mut self.owners, write.owner);
@@ -104,8 +110,8 @@ impl Tables {
         Ok(Some(revision))
     }
 
-    /// What there is to write, and the session if it is a new one. Nothing is
-    /// changed yet.
+    /// Checks the lease and the ids, runs `update`, and prepares the write. The session is
+    /// returned too if it is new. Nothing is changed yet.
     fn draft(
         &self,
         write: &SnapshotWrite<'_>,
@@ -122,8 +128,8 @@ impl Tables {
             return Err(StoreError::Exists(name.to_owned()));
         }
         let session = space.and_then(|space| space.sessions.get(id));
-        let former = session.and_then(|session| session.get(name));
-        let updated = update(former.as_ref()).map_err(StoreError::Refused)?;
+        let previous = session.and_then(|session| session.get(name));
+        let updated = update(previous.as_ref()).map_err(StoreError::Refused)?;
         let Some(mut snapshot) = updated else { return Ok(None) };
         name.clone_into(&mut snapshot.snapshot_id);
         id.clone_into(snapshot.session_id.get_or_insert_default());
@@ -140,7 +146,7 @@ impl Tables {
         Ok(Some((new, draft)))
     }
 
-    /// Takes something out of an owner's space, and the space if that is all.
+    /// Takes something out of an owner's space, and removes the space if it is empty then.
     fn forget<T>(
         &mut self,
         owner: &Owner,
@@ -154,7 +160,7 @@ impl Tables {
         taken
     }
 
-    /// Removes the session; answers its snapshots, or `None` if it was not there.
+    /// Removes the session; returns its snapshots, or `None` if it does not exist.
     pub(super) fn remove(&mut self, owner: &Owner, session: &str) -> Option<Vec<Arc<str>>> {
         let space = self.owners.get_mut(owner)?;
         if space.leases.remove(session).is_some() {
@@ -173,6 +179,9 @@ impl Tables {
         Some(removed.ids().cloned().collect())
     }
 
+    /// A page of sessions, those written last first. The token of a page is the revision of its
+    /// last session: a session that is written meanwhile moves before the token, so that the
+    /// others are neither repeated nor skipped.
     pub(super) fn list(
         &self,
         owner: &Owner,
@@ -198,11 +207,11 @@ impl Tables {
         Ok(SessionPage { sessions, next })
     }
 
-    /// Says what was removed, and the snapshots.
+    /// Prunes all sessions. Returns the counts, and the removed snapshots for notifications.
     pub(super) fn prune(&mut self, retention: &Retention) -> (Pruned, Vec<(Owner, Arc<str>)>) {
         let mut pruned = Pruned::default();
         let mut gone = Vec::new();
-        for (owner, session) in self.doomed(retention) {
+        for (owner, session) in self.to_remove(retention) {
             let snapshots = self.remove(&owner, &session).unwrap_or_default();
             gone.extend(snapshots.into_iter().map(|snapshot| (owner.clone(), snapshot)));
             pruned.sessions += 1;
@@ -223,8 +232,8 @@ impl Tables {
         (pruned, gone)
     }
 
-    /// The sessions that are too old, or too many, and that nobody is at work on.
-    fn doomed(&self, retention: &Retention) -> Vec<(Owner, Arc<str>)> {
+    /// The sessions that exceed a limit and are not in use.
+    fn to_remove(&self, retention: &Retention) -> Vec<(Owner, Arc<str>)> {
         let Retention { max_age, max_sessions, max_bytes, .. } = *retention;
         if max_age.is_none() && max_sessions.is_none() && max_bytes.is_none() {
             return Vec::new();
@@ -234,21 +243,23 @@ impl Tables {
                 space.sessions.values().map(move |session| (owner, space, session))
             })
             .collect();
+        // Newest first: what comes after a limit is reached is removed.
         sessions.sort_by_key(|(_, _, session)| Reverse(session.written));
         let (now, mut bytes) = (Instant::now(), 0);
-        let mut doomed = Vec::new();
+        let mut to_remove = Vec::new();
         for (place, (owner, space, session)) in sessions.into_iter().enumerate() {
             bytes += session.bytes() as u64;
-            let is_doomed = max_age.is_some_and(|age| session.written_at.elapsed() >= age)
+            let is_beyond = max_age.is_some_and(|age| session.written_at.elapsed() >= age)
                 || max_sessions.is_some_and(|most| place >= most)
                 || max_bytes.is_some_and(|most| bytes > most);
-            if is_doomed && !space.is_in_use(session, now) {
-                doomed.push((owner.clone(), session.id.clone()));
+            if is_beyond && !space.is_in_use(session, now) {
+                to_remove.push((owner.clone(), session.id.clone()));
             }
         }
-        doomed
+        to_remove
     }
 
+    /// Unfinished work of an agent in sessions without a lease, of all owners.
     pub(super) fn stalled(&self, agent: &str, limit: usize) -> Vec<StalledWork> {
         let now = Instant::now();
         let is_free =
@@ -275,7 +286,7 @@ impl Space {
         self.sessions.is_empty() && self.leases.is_empty()
     }
 
-    /// Whether somebody has the session's lease, or work of it is not finished.
+    /// Whether the session has a lease or unfinished work.
     fn is_in_use(&self, session: &Session, now: Instant) -> bool {
         self.leases.get(&session.id).is_some_and(|held| !held.is_free(now))
             || (!self.work.is_empty() && session.ids().any(|id| self.work.contains_key(id)))

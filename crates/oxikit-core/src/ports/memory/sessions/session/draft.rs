@@ -1,4 +1,4 @@
-//! What there is to write for a snapshot, found and measured before anything is
+//! A snapshot that is about to be written: its new content, found and measured before anything is
 //! changed.
 
 use std::sync::Arc;
@@ -12,23 +12,25 @@ use super::{Session, State};
 use crate::ports::delta::{is_same, json_size, shared};
 use crate::ports::{MAX_ARTIFACT_BYTES, MAX_SESSION_BYTES, MAX_SNAPSHOT_BYTES};
 
+/// A snapshot with its content separated into shared and new pieces.
 pub(in super::super) struct Draft {
-    /// Its pieces are taken out.
+    /// The snapshot without messages, custom state and artifacts.
     pub(super) snapshot: SessionSnapshot,
     pub(super) messages: Option<(Vec<Arc<Message>>, Plan)>,
     custom: Option<(Arc<Value>, Measured)>,
     artifacts: Option<(Artifacts, Vec<Measured>)>,
     /// Bytes of the row without its pieces.
     pub(super) head: usize,
-    /// Bytes of new notes.
+    /// Bytes of new metadata; `None` if the metadata stays.
     pub(super) notes: Option<usize>,
-    /// Bytes of what goes: the former row and notes.
+    /// Bytes that the write frees: those of the previous row and metadata.
     freed: usize,
 }
 
 pub(super) type Artifacts = Arc<[Arc<Artifact>]>;
 
-/// What a snapshot may share: the states of its parent and of its former self.
+/// The states that a snapshot may share content with: those of its parent and of its own previous
+/// version.
 type Known<'a> = [Option<&'a State>; 2];
 
 impl Draft {
@@ -38,9 +40,9 @@ impl Draft {
         work: Option<&str>,
         notes: Option<&JsonObject>,
     ) -> serde_json::Result<Self> {
-        let former = session.rows.get(snapshot.snapshot_id.as_str());
+        let previous = session.rows.get(snapshot.snapshot_id.as_str());
         let parent = snapshot.parent_id.as_deref().and_then(|parent| session.rows.get(parent));
-        let known = [parent, former].map(|row| row.and_then(|row| row.state.as_ref()));
+        let known = [parent, previous].map(|row| row.and_then(|row| row.state.as_ref()));
         let (mut messages, mut custom, mut artifacts) = (None, None, None);
         if let Some(state) = &mut snapshot.state {
             messages = plan(session, &known, state.messages.take())?;
@@ -49,12 +51,13 @@ impl Draft {
         }
         let head = json_size(&snapshot)? + work.map_or(0, str::len);
         let notes = notes.map(json_size).transpose()?;
-        let freed = former.map_or(0, |row| row.bytes) + notes.map_or(0, |_| session.notes);
+        let freed = previous.map_or(0, |row| row.bytes) + notes.map_or(0, |_| session.notes);
         Ok(Self { snapshot, messages, custom, artifacts, head, notes, freed })
     }
 
-    /// Bytes of the session, or of all, that were so many before. What only the
-    /// former row had is counted until it has gone.
+    /// The bytes of the session (or of the store) after the write, if there were `before` bytes.
+    /// Content that only the previous version of the row uses still counts: it is removed after
+    /// the write.
     pub(in super::super) fn bytes_after(&self, before: usize) -> usize {
         let messages = self.messages.as_ref().map_or(0, |(_, plan)| plan.added);
         let custom = self.custom.as_ref().map_or(0, |(_, measured)| measured.added);
@@ -64,7 +67,7 @@ impl Draft {
         (before + added).saturating_sub(self.freed)
     }
 
-    /// Which limit it breaks, in a session that has so many bytes.
+    /// The limit that the draft exceeds, in a session of `session` bytes; `None` if it fits.
     pub(super) fn why_too_large(&self, session: usize) -> Option<&'static str> {
         // Messages have commas between them.
         let messages = self.messages.as_ref();
@@ -81,7 +84,7 @@ impl Draft {
         is_over.then_some("the session's history is too large")
     }
 
-    /// Counts the custom state and the artifacts, and gives them away.
+    /// Adds the custom state and the artifacts to the pieces, and returns them.
     pub(super) fn keep(&mut self, pieces: &mut Pieces) -> (Option<Arc<Value>>, Option<Artifacts>) {
         let custom = self.custom.take().map(|(custom, measured)| {
             pieces.add(&custom, measured.bytes);
@@ -121,7 +124,7 @@ fn share_custom(
     Ok(Some((custom, measured)))
 }
 
-/// The artifacts, those that are known already by the same objects.
+/// The artifacts, in which those that are already known are replaced by the known objects.
 fn share_artifacts(
     pieces: &Pieces,
     known: &Known<'_>,

@@ -1,24 +1,31 @@
-//! Who may write.
+//! Leases: the right of one writer to change a session.
+//!
+//! Every lease has a fence, a number from a counter that only grows. A write is accepted only with
+//! the fence of the newest lease. So a writer that paused too long and lost its lease to another
+//! cannot overwrite the other's work, even though it does not know yet that it has lost. Time only
+//! decides when a lease may be *taken over*; an expired lease that no other writer has taken stays
+//! valid.
 
 use tokio::time::Instant;
 
 use super::{Tables, check_id, owned};
 use crate::ports::{Lease, Owner, StoreError, Term};
 
-/// A lease that somebody has.
+/// The newest lease of a session.
 pub(super) struct Held {
     fence: u64,
     until: Instant,
 }
 
 impl Held {
-    /// Whether it has run out.
+    /// Whether the lease has expired, so that another writer may take it.
     pub(super) fn is_free(&self, now: Instant) -> bool {
         self.until <= now
     }
 }
 
 impl Tables {
+    /// Refuses a lease that is not the newest of its session.
     pub(in super::super) fn check_fence(
         &self,
         owner: &Owner,
@@ -52,6 +59,7 @@ impl Tables {
             }
             Some(other) => *other = held,
             None => {
+                // Shares the text of the id with the session, if the session exists.
                 let known = space.sessions.get_key_value(session).map(|(id, _)| id.clone());
                 space.leases.insert(known.unwrap_or_else(|| session.into()), held);
                 self.leases += 1;
@@ -61,14 +69,16 @@ impl Tables {
         Ok(Lease { session: session.to_owned(), fence, ttl: term.ttl })
     }
 
-    /// Whoever had one of them is fenced: too much, but safe.
+    /// Removes expired leases, which bounds their memory. Their holders are fenced although no other
+    /// writer took over: stricter than necessary, but safe.
     fn forget_leases(&mut self, now: Instant) {
         self.owners.retain(|_, space| {
             space.leases.retain(|_, held| !held.is_free(now));
             !space.is_empty()
         });
         self.leases = self.owners.values().map(|space| space.leases.len()).sum();
-        // All of them may be in use: then the next look is a while off.
+        // If all leases are in use, a sweep at every new lease would cost quadratic time. The
+        // next sweep waits until their number has doubled.
         self.sweep_at = 2 * self.leases;
     }
 

@@ -1,0 +1,39 @@
+//! Lists of tasks.
+
+use super::record::Record;
+use super::records::Records;
+use crate::ports::{StoreError, TaskList, TaskQuery, TaskScope};
+
+impl Records {
+    /// A page of tasks. The cursor is the place of its last task in the order of changes.
+    pub(super) fn list(
+        &self,
+        scope: &TaskScope,
+        query: &TaskQuery,
+    ) -> Result<TaskList, StoreError> {
+        let before = match &query.cursor {
+            None => u64::MAX,
+            Some(cursor) => cursor.parse().map_err(|_| StoreError::Invalid("the cursor"))?,
+        };
+        let newest_first = self.by_change.values().rev().filter_map(|id| self.tasks.get(id));
+        let found: Vec<&Record> =
+            newest_first.filter(|record| record.scope == *scope && query.matches(record)).collect();
+        let mut rest = found.iter().filter(|record| record.changed < before);
+        let page: Vec<&&Record> = rest.by_ref().take(query.limit).collect();
+        let has_more = rest.next().is_some();
+        Ok(TaskList {
+            tasks: page.iter().map(|record| record.head()).collect(),
+            cursor: page.last().filter(|_| has_more).map(|record| record.changed.to_string()),
+            total: found.len() as u64,
+        })
+    }
+}
+
+impl TaskQuery {
+    fn matches(&self, record: &Record) -> bool {
+        let is_of_context = |context: &String| record.context_id == *context;
+        self.context_id.as_ref().is_none_or(is_of_context)
+            && self.state.is_none_or(|state| record.progress.state == state)
+            && self.changed_since.is_none_or(|since| record.changed_at() >= since)
+    }
+}

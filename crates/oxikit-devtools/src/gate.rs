@@ -1,0 +1,119 @@
+//! The checks before every route of the API, in this order: host, origin, token.
+//!
+//! The first stops DNS rebinding, the second pages of other sites, the third callers without the
+//! token; none replaces another. They run before the body is read.
+//!
+//! The token may be in the header `Authorization`, for programs that accept only a URL in the path
+//! below `/k/`, and for a WebSocket of the page among its subprotocols: see [`take_token`]. Wrong tokens are counted by address and answered with 429 after several ones.
+
+use std::net::IpAddr;
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response};
+use oxikit_core::{Status, StatusCode};
+use oxikit_http::reply::error;
+use oxikit_http::{Cors, SenderCheck, Token, TokenCheck, is_navigation, take_token};
+
+use oxikit_prompts::is_page_path;
+
+use super::DevServerOptions;
+use super::proof::{CHALLENGE, prove};
+
+/// The error for a wrong token. After a restart, old pages and commands have the previous token.
+const WRONG_TOKEN: &str = "this token is not known; it is another one after each start";
+
+/// The CORS headers for pages of allowed origins.
+const CORS: Cors = Cors {
+    methods: "GET, POST, PUT, PATCH, DELETE",
+    request_headers: Some("authorization, content-type, last-event-id"),
+    response_headers: oxikit_wire::headers::TRACE_ID,
+};
+
+/// The checks of the API.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    sender: SenderCheck,
+    token: TokenCheck,
+}
+
+/// The response to a request that is not admitted. Boxed: it is rare and large.
+type Refused = Box<Response<Body>>;
+
+impl Gate {
+    /// The checks for these options. The address of `host` counts as a name of this machine, unless
+    /// it is unspecified: a server on all addresses is reached by names that only the user knows.
+    pub(crate) fn new(options: &DevServerOptions, token: Token) -> Self {
+        let own = (!options.host.is_unspecified()).then(|| match options.host {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        });
+        let sender = SenderCheck::local()
+            .allow_hosts(options.allow_hosts.iter().cloned().chain(own))
+            .allow_origins(options.allow_origins.iter().cloned())
+            .without_https();
+        Self { sender, token: TokenCheck::new(token) }
+    }
+
+    /// Admits a request, with the path that the routes know, or makes the response to it.
+    pub(crate) fn admit<B>(&self, peer: IpAddr, request: &mut Request<B>) -> Result<(), Refused> {
+        // Host and origin come first, also for the page: a request that fails them must not even
+        // find out whether its token is right. A preflight request has no token.
+        let is_page = is_page(request);
+        let refused = |status: Status| Box::new(error(&status));
+        // The caller is the developer, who needs to know the options.
+        let forbidden = |status: Status| match status.code() {
+            StatusCode::PermissionDenied => refused(Status::permission_denied(format!(
+                "{}; `--allow-host` and `--allow-origin` allow others",
+                status.message()
+            ))),
+            _ => refused(status),
+        };
+        self.sender.check(request.uri(), request.headers()).map_err(forbidden)?;
+        // Only a page of an allowed origin gets the CORS headers without a token.
+        let is_options = *request.method() == Method::OPTIONS;
+        if is_options && self.sender.allowed_origin(request.headers()).is_some() {
+            return Err(Box::new(CORS.preflight(&self.sender, request.headers())));
+        }
+        if is_page {
+            return Ok(());
+        }
+        // The API is for programs. A URL that a person opens, typed or from a bookmark, could have
+        // an effect that the person does not expect.
+        if is_navigation(request.headers()) {
+            let message = "a browser opened this URL; call it by a program, with the token";
+            return Err(refused(Status::permission_denied(message)));
+        }
+        self.check_token(peer, request)
+    }
+
+    /// Takes the token out of the request and compares it, so that routes and logs never see it.
+    fn check_token<B>(&self, peer: IpAddr, request: &mut Request<B>) -> Result<(), Refused> {
+        let refused = |status: Status| Box::new(error(&status));
+        let Some(presented) = take_token(request).map_err(refused)? else {
+            let message = "this needs a token: `Authorization: Bearer …`";
+            return Err(refused(Status::unauthenticated(message)));
+        };
+        self.token.check(peer, &presented, WRONG_TOKEN).map_err(refused)
+    }
+
+    /// The answer to a challenge, if the request of a command has one: see [`super::proof`].
+    pub(crate) fn proof<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+        let challenge = request.headers().get(CHALLENGE).filter(|_| is_page(request))?;
+        prove(self.token.token(), challenge.to_str().ok()?)?.parse().ok()
+    }
+
+    /// Adds the headers that browsers need.
+    pub(crate) fn finish(&self, asked: &HeaderMap, response: &mut Response<Body>) {
+        let headers = response.headers_mut();
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        CORS.add(&self.sender, asked, headers);
+    }
+}
+
+/// Whether this is the request of a page or of one of its files, which needs no token: they contain
+/// no secret. Its user has the token in the fragment of the URL, which a browser does not send.
+fn is_page<B>(request: &Request<B>) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD) && is_page_path(request.uri().path())
+}

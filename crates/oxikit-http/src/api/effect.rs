@@ -1,0 +1,57 @@
+//! Protection against cross-site request forgery: a request with an effect must have the media
+//! type JSON, which a page of another site cannot send without a preflight request.
+//!
+//! The check runs after routing, so that a method that the path does not have is answered
+//! with 405 in any case.
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::http::header::{ALLOW, CONTENT_TYPE};
+use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
+use axum::middleware::Next;
+use axum::response::IntoResponse;
+use oxikit_core::Status;
+
+use crate::body::check_media_type;
+use crate::error::HttpError;
+use crate::reply::error_with;
+
+/// Middleware that answers 415 to requests with an effect whose media type is not JSON. See
+/// [`check_json`].
+pub async fn check_effect(request: Request, next: Next) -> Response<Body> {
+    match check_json(&request) {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused.into_response(),
+    }
+}
+
+/// Checks that a request with an effect has the media type JSON. `GET` and `HEAD` have none.
+///
+/// A missing type is refused too: a page can send a body without a type and without a
+/// preflight request. For `DELETE` a browser always sends a preflight request, so a `DELETE`
+/// without a body needs no type.
+///
+/// # Errors
+///
+/// 415, with the header to send.
+pub fn check_json(request: &Request) -> Result<(), HttpError> {
+    let has_effect = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_bare = *request.method() == Method::DELETE && request.body().is_end_stream();
+    if !has_effect || (is_bare && !request.headers().contains_key(CONTENT_TYPE)) {
+        return Ok(());
+    }
+    check_media_type(request.headers())?;
+    if request.headers().contains_key(CONTENT_TYPE) {
+        return Ok(());
+    }
+    let status = Status::invalid_argument("send the header `content-type: application/json`");
+    Err(HttpError::new(HttpStatus::UNSUPPORTED_MEDIA_TYPE, status))
+}
+
+/// The response 405, with the methods of the path in the header `Allow`.
+pub fn wrong_method(method: &Method, allowed: &'static str) -> Response<Body> {
+    let status = Status::invalid_argument(format!("this path takes {allowed}, not {method}"));
+    let mut response = error_with(HttpStatus::METHOD_NOT_ALLOWED, &status);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}

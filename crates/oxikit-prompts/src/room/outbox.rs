@@ -1,0 +1,353 @@
+//! The messages that wait for one member. They are bounded, so that a member that does not read
+//! costs little memory and never makes a writer wait.
+//!
+//! Changes that wait are merged into the newest one. All messages come from the task of the
+//! document, except the answers to questions, so their order is that of the changes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use oxikit_http::websocket::Utf8Bytes;
+use oxikit_wire::close_code;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::SharedText;
+use super::seen::{Seen, SeenText};
+use super::snapshot::Snapshot;
+
+/// Maximum number of messages that wait. Beyond it the changes among them are replaced by one
+/// `initial`; if there are still too many, the member is closed with 1013.
+const MAX_MESSAGES: usize = 256;
+/// Size of the waiting messages in bytes beyond which the same happens. Contents, which members
+/// share, do not count.
+const MAX_BYTES: usize = 1 << 20;
+/// Maximum number of `patched` messages that wait. More are replaced by one `update`.
+const MAX_PATCHES: usize = 16;
+/// Time after which a member has certainly received a message that its transport has taken.
+const ON_ITS_WAY: Duration = Duration::from_secs(2);
+
+/// A message for the peer of a [`Member`](crate::Member).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outgoing {
+    /// A text to send: a [`ServerMessage`](oxikit_wire::prompts::ServerMessage) as JSON. Members
+    /// share the texts of broadcasts.
+    Text(Utf8Bytes),
+    /// The connection has to be closed. No more messages follow.
+    Close {
+        /// The close code.
+        code: u16,
+        /// The reason in the close frame.
+        reason: String,
+    },
+}
+
+/// The messages that wait for a member.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    queue: Mutex<Queue>,
+    /// Wakes the reader. There is one reader.
+    ready: Notify,
+}
+
+#[derive(Debug)]
+struct Queue {
+    items: VecDeque<Item>,
+    /// Size of the items in bytes, without contents.
+    bytes: usize,
+    /// When the reader took an item last, or the first item came into an empty queue.
+    progress: Instant,
+    /// The newest state that the room has sent to anybody.
+    current: Arc<Snapshot>,
+    /// The revision that the member has when it has read all items.
+    rev: u64,
+    has_said_hello: bool,
+    seen: Seen,
+    /// When the member was sent a content that it did not submit itself.
+    foreign_at: Option<Instant>,
+    is_closed: bool,
+    has_left: bool,
+}
+
+/// A message that waits.
+#[derive(Debug)]
+enum Item {
+    Reply(SharedText),
+    Initial(Arc<Snapshot>),
+    Update(Arc<Snapshot>),
+    Patched(Arc<Snapshot>),
+    Metadata(Arc<Snapshot>),
+    Presence(SharedText),
+    DependencyChanged { id: String, text: SharedText },
+    Close { code: u16, reason: String },
+}
+
+impl Outbox {
+    /// An outbox with `initial` in it.
+    pub(super) fn new(current: Arc<Snapshot>) -> Self {
+        let queue = Queue {
+            items: VecDeque::from([Item::Initial(current.clone())]),
+            bytes: 0,
+            progress: Instant::now(),
+            rev: current.document.rev,
+            current,
+            has_said_hello: false,
+            seen: Seen::default(),
+            foreign_at: None,
+            is_closed: false,
+            has_left: false,
+        };
+        let outbox = Self { queue: Mutex::new(queue), ready: Notify::new() };
+        outbox.ready.notify_one();
+        outbox
+    }
+
+    /// The next message. Cancel safe; after a close it never returns.
+    pub(crate) async fn next(&self) -> Outgoing {
+        loop {
+            if let Some(message) = self.try_next() {
+                return message;
+            }
+            self.ready.notified().await;
+        }
+    }
+
+    /// The next message if there is one.
+    pub(crate) fn try_next(&self) -> Option<Outgoing> {
+        let item = self.lock().pop()?;
+        // The text is made without the lock.
+        Some(match item {
+            Item::Reply(text) | Item::Presence(text) | Item::DependencyChanged { text, .. } => {
+                Outgoing::Text(text)
+            }
+            Item::Initial(snapshot) => Outgoing::Text(snapshot.initial()),
+            Item::Update(snapshot) => Outgoing::Text(snapshot.update()),
+            Item::Patched(snapshot) => Outgoing::Text(snapshot.patched()),
+            Item::Metadata(snapshot) => Outgoing::Text(snapshot.metadata()),
+            Item::Close { code, reason } => Outgoing::Close { code, reason },
+        })
+    }
+
+    /// The newest state of the document.
+    pub(crate) fn current(&self) -> Arc<Snapshot> {
+        self.lock().current.clone()
+    }
+
+    /// The member is gone. The room forgets it.
+    pub(crate) fn leave(&self) {
+        let mut queue = self.lock();
+        queue.has_left = true;
+        queue.items.clear();
+    }
+
+    /// Puts an answer behind all messages.
+    pub(crate) fn reply(&self, text: SharedText) {
+        self.push(|queue| queue.items.push_back(Item::Reply(text)));
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        self.lock().has_left
+    }
+
+    pub(super) fn set_hello(&self) {
+        self.lock().has_said_hello = true;
+    }
+
+    pub(super) fn seen(&self) -> Vec<SeenText> {
+        self.lock().seen.texts()
+    }
+
+    pub(super) fn submitted(&self, content: Arc<str>) {
+        self.lock().seen.push(SeenText::Submitted(content));
+    }
+
+    /// The member has this revision when it has read all items.
+    pub(super) fn acknowledged(&self, rev: u64) {
+        let mut queue = self.lock();
+        queue.rev = queue.rev.max(rev);
+    }
+
+    /// Whether messages wait.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.lock().items.is_empty()
+    }
+
+    /// Since when messages wait without the reader taking one; `None` if none wait.
+    pub(super) fn waiting_since(&self) -> Option<Instant> {
+        let queue = self.lock();
+        (!queue.items.is_empty()).then_some(queue.progress)
+    }
+
+    /// Whether a change of the content by others waits, or was sent so lately that the member may not
+    /// have had it when it made its last submission.
+    pub(super) fn has_change_on_its_way(&self) -> bool {
+        let queue = self.lock();
+        queue.foreign_at.is_some_and(|at| at.elapsed() < ON_ITS_WAY)
+            || queue.items.iter().any(|item| matches!(item, Item::Update(_) | Item::Patched(_)))
+    }
+
+    /// Tells the member about a new state of the document: its content and its metadata if they are
+    /// new to it. The content comes in steps if the member understands them and has the state
+    /// before, else as a whole.
+    pub(super) fn announce(&self, next: &Arc<Snapshot>, has_content: bool, has_metadata: bool) {
+        if !has_content && !has_metadata {
+            return self.set_current(next);
+        }
+        self.push(|queue| {
+            match has_content {
+                true if queue.can_patch(next) => queue.items.push_back(Item::Patched(next.clone())),
+                true => queue.update(next.clone()),
+                false => {}
+            }
+            if has_metadata {
+                queue.items.retain(|item| !matches!(item, Item::Metadata(_)));
+                queue.items.push_back(Item::Metadata(next.clone()));
+            }
+            queue.set_current(next);
+        });
+    }
+
+    /// Records the newest state, of which the member need not be told.
+    pub(super) fn set_current(&self, current: &Arc<Snapshot>) {
+        self.lock().set_current(current);
+    }
+
+    /// The whole content.
+    pub(super) fn update(&self, snapshot: Arc<Snapshot>) {
+        self.push(|queue| queue.update(snapshot));
+    }
+
+    /// A list of presence, in place of an older one that waits.
+    pub(super) fn presence(&self, text: SharedText) {
+        self.push(|queue| {
+            queue.items.retain(|item| !matches!(item, Item::Presence(_)));
+            queue.items.push_back(Item::Presence(text));
+        });
+    }
+
+    /// A change of an included document, in place of an older one that waits.
+    pub(super) fn dependency_changed(&self, id: &str, text: SharedText) {
+        self.push(|queue| {
+            queue.items.retain(|item| {
+                !matches!(item, Item::DependencyChanged { id: waiting, .. } if waiting == id)
+            });
+            queue.items.push_back(Item::DependencyChanged { id: id.to_owned(), text });
+        });
+    }
+
+    /// Replaces all changes that wait by one `initial`.
+    pub(super) fn resynchronise(&self, current: Arc<Snapshot>) {
+        self.push(|queue| {
+            queue.current = current;
+            queue.resynchronise();
+            // The next look at this member comes after another stall time.
+            queue.progress = Instant::now();
+        });
+    }
+
+    /// Ends the connection after the answers that wait.
+    pub(super) fn close(&self, code: u16, reason: &str) {
+        self.push(|queue| queue.close(code, reason));
+    }
+
+    /// Changes the queue, keeps it within its bounds and wakes the reader.
+    fn push(&self, change: impl FnOnce(&mut Queue)) {
+        let mut queue = self.lock();
+        if queue.is_closed || queue.has_left {
+            return;
+        }
+        if queue.items.is_empty() {
+            queue.progress = Instant::now();
+        }
+        change(&mut queue);
+        queue.enforce_bounds();
+        drop(queue);
+        self.ready.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // The queue is consistent after every statement.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn pop(&mut self) -> Option<Item> {
+        let item = self.items.pop_front()?;
+        self.bytes -= item.bytes().min(self.bytes);
+        self.progress = Instant::now();
+        if let Item::Initial(snapshot) | Item::Update(snapshot) | Item::Patched(snapshot) = &item {
+            // A content that the member has submitted last is an answer, which changes nothing.
+            let is_first = self.seen.is_empty();
+            if !is_first && !self.seen.is_last_submitted(snapshot.document.content()) {
+                self.foreign_at = Some(self.progress);
+            }
+            self.seen.push(SeenText::Sent(snapshot.document.clone()));
+        }
+        Some(item)
+    }
+
+    fn update(&mut self, snapshot: Arc<Snapshot>) {
+        self.items.retain(|item| !matches!(item, Item::Update(_) | Item::Patched(_)));
+        self.set_current(&snapshot);
+        self.items.push_back(Item::Update(snapshot));
+    }
+
+    fn can_patch(&self, snapshot: &Snapshot) -> bool {
+        let patches = self.items.iter().filter(|item| matches!(item, Item::Patched(_)));
+        self.has_said_hello && self.rev == snapshot.base_rev() && patches.count() < MAX_PATCHES
+    }
+
+    fn set_current(&mut self, snapshot: &Arc<Snapshot>) {
+        self.rev = snapshot.document.rev;
+        self.current = snapshot.clone();
+    }
+
+    /// Keeps only answers, and puts `initial` behind them.
+    fn resynchronise(&mut self) {
+        self.items.retain(|item| matches!(item, Item::Reply(_)));
+        self.rev = self.current.document.rev;
+        self.items.push_back(Item::Initial(self.current.clone()));
+    }
+
+    fn close(&mut self, code: u16, reason: &str) {
+        self.items.retain(|item| matches!(item, Item::Reply(_)));
+        self.items.push_back(Item::Close { code, reason: reason.to_owned() });
+        self.is_closed = true;
+    }
+
+    fn enforce_bounds(&mut self) {
+        self.count();
+        if self.is_full() {
+            self.resynchronise();
+            self.count();
+        }
+        if self.is_full() {
+            self.items.clear();
+            self.close(close_code::TRY_AGAIN_LATER, "too many messages are not read");
+            self.count();
+        }
+    }
+
+    /// The last item does not count: a single large answer is always possible.
+    fn is_full(&self) -> bool {
+        let last = self.items.back().map_or(0, Item::bytes);
+        !self.is_closed && (self.items.len() > MAX_MESSAGES || self.bytes - last > MAX_BYTES)
+    }
+
+    fn count(&mut self) {
+        self.bytes = self.items.iter().map(Item::bytes).sum();
+    }
+}
+
+impl Item {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Reply(text) | Self::Presence(text) => text.len(),
+            Self::DependencyChanged { id, text } => id.len() + text.len(),
+            Self::Close { reason, .. } => reason.len(),
+            Self::Initial(_) | Self::Update(_) | Self::Patched(_) | Self::Metadata(_) => 0,
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Changes that wait are handled together: planned one after the other, stored with one commit and
+//! written to the file once. `answers` answers each by itself.
+
+use std::sync::Arc;
+
+use oxikit_core::ports::RevisionInfo;
+use oxikit_core::timestamp::now_millis;
+
+use super::commit::Committed;
+use super::disk::Prepare;
+use super::input::{Change, Input, Wanted};
+use super::job::{BaseText, Draft, Job, JobKind, Plan, SubmitJob};
+use super::outcome::{Outcome, Refusal};
+use super::plan::plan;
+use super::{DocumentTask, Failure, MAX_ATTEMPTS};
+use crate::document::Document;
+use crate::error::PromptsError;
+use crate::requests::{Base, Content, RevisionName, Submission};
+use crate::room::{SeenText, short_label};
+
+/// Maximum number of changes of a batch. More wait for the next one.
+const MAX_CHANGES: usize = 128;
+/// Size of the contents of a batch in bytes after which it is complete.
+const MAX_BYTES: usize = 8 << 20;
+/// Size of the texts of a batch in bytes from which it is planned on a thread for such work.
+const LARGE: usize = 64 << 10;
+/// Time for which the answer to an `op` is given again, in milliseconds.
+const OP_TIME: i64 = 24 * 60 * 60 * 1000;
+
+/// A batch that was stored.
+pub(super) struct Done {
+    /// The document before it.
+    pub(super) before: Option<Arc<Document>>,
+    pub(super) plan: Plan,
+    /// The revisions of the plan.
+    pub(super) infos: Vec<RevisionInfo>,
+    /// What has to be done with the file.
+    file: Prepare,
+}
+
+impl DocumentTask {
+    /// Handles a change and those that wait behind it.
+    pub(super) async fn handle_changes(&mut self, first: Change) {
+        let batch = self.collect(first);
+        if let Err(error) = self.load().await {
+            return self.answer_all(batch, &error);
+        }
+        let batch = self.answer_repeated(batch).await;
+        if batch.is_empty() {
+            return;
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            match self.try_changes(&batch).await {
+                Ok(done) => return self.finish(batch, done).await,
+                Err(failure) => {
+                    if let Err(Failure::Error(error)) = self.catch_up(failure).await {
+                        return self.answer_all(batch, &error);
+                    }
+                }
+            }
+        }
+        self.answer_all(batch, &Failure::Overtaken.into());
+    }
+
+    /// Takes over what has kept changes from being stored.
+    async fn catch_up(&mut self, failure: Failure) -> Result<(), Failure> {
+        match failure {
+            Failure::Overtaken => self.sync().await,
+            Failure::FileChanged => self.import_file().await,
+            error => Err(error),
+        }
+    }
+
+    /// Tells everybody about a batch, writes the file, and answers those who wait for that.
+    async fn finish(&mut self, batch: Vec<Change>, mut done: Done) {
+        let file = std::mem::replace(&mut done.file, Prepare::Nothing);
+        let answers = self.announce(&batch, done);
+        self.put(file).await;
+        if let Err(Failure::Error(error)) = self.finish_file().await {
+            let document = &self.place.key;
+            tracing::error!(%document, %error, "prompt file not written; its text is in the history");
+        }
+        for (change, answer) in batch.into_iter().zip(answers) {
+            // The caller may have left.
+            _ = change.reply.send(answer);
+        }
+    }
+
+    /// The changes that wait, up to the first other request.
+    fn collect(&mut self, first: Change) -> Vec<Change> {
+        let mut bytes = first.wanted.bytes();
+        let mut batch = vec![first];
+        while batch.len() < MAX_CHANGES && bytes < MAX_BYTES {
+            match self.inbox.try_recv() {
+                Ok(Input::Change(change)) => {
+                    bytes += change.wanted.bytes();
+                    batch.push(*change);
+                }
+                Ok(other) => {
+                    self.postponed = Some(other);
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        batch
+    }
+
+    /// Answers the changes whose `op` was stored before, and returns the others.
+    async fn answer_repeated(&mut self, batch: Vec<Change>) -> Vec<Change> {
+        let since = now_millis() - OP_TIME;
+        let mut rest = Vec::with_capacity(batch.len());
+        for change in batch {
+            let Some(op) = &change.op else {
+                rest.push(change);
+                continue;
+            };
+            match self.state.store.find_op(&self.place.key, op, since).await {
+                Ok(Some(info)) => {
+                    let outcome = info.outcome.as_deref().and_then(Outcome::from_json);
+                    let outcome = outcome.unwrap_or_else(|| Outcome {
+                        rev: info.number,
+                        hash: info.hash.clone(),
+                        ..Outcome::default()
+                    });
+                    let answer = outcome.answer(info.at);
+                    self.reply_status(&change, &answer);
+                    _ = change.reply.send(answer);
+                }
+                Ok(None) => rest.push(change),
+                Err(error) => self.answer_all(vec![change], &error.into()),
+            }
+        }
+        rest
+    }
+
+    async fn try_changes(&mut self, batch: &[Change]) -> Result<Done, Failure> {
+        let before = self.document();
+        let jobs = self.jobs(batch).await?;
+        let mut plan = self.plan(jobs).await?;
+        let revisions = std::mem::take(&mut plan.revisions);
+        if revisions.is_empty() {
+            return Ok(Done { before, plan, infos: Vec::new(), file: Prepare::Nothing });
+        }
+        let Committed { infos, file } = self.commit(revisions, plan.draft.source.clone()).await?;
+        Ok(Done { before, plan, infos, file })
+    }
+
+    async fn plan(&self, jobs: Vec<Job>) -> Result<Plan, Failure> {
+        let draft = self.draft().ok_or(Failure::Overtaken)?;
+        let text = draft.source.as_ref().map_or(0, |source| source.text().len());
+        let bytes: usize = jobs.iter().map(Job::bytes).sum();
+        if bytes + text < LARGE {
+            return Ok(plan(draft, &jobs));
+        }
+        let planned = tokio::task::spawn_blocking(move || plan(draft, &jobs)).await;
+        planned.map_err(|_| Failure::Error(PromptsError::Closed))
+    }
+
+    fn draft(&self) -> Option<Draft> {
+        let loaded = self.loaded.as_ref()?;
+        let document = loaded.document.as_ref();
+        Some(Draft {
+            newest: loaded.newest,
+            rev: loaded.rev,
+            source: document.map(|document| (*document.source).clone()),
+            path: self.place.path.clone(),
+            max_content: self.state.options.max_content,
+            is_read_only: self.state.options.is_read_only,
+            problem: loaded.disk.problem.clone(),
+        })
+    }
+
+    /// Reads from the store what is needed to plan the changes.
+    async fn jobs(&self, batch: &[Change]) -> Result<Vec<Job>, Failure> {
+        let mut jobs = Vec::with_capacity(batch.len());
+        for (place, change) in batch.iter().enumerate() {
+            let wanted = match &change.wanted {
+                Wanted::Submit(submission) => {
+                    let base = self.base(submission, &batch[..place], change).await?;
+                    JobKind::Submit(SubmitJob {
+                        content: submission.content.clone(),
+                        metadata: submission.metadata.clone(),
+                        base,
+                        on_conflict: submission.on_conflict,
+                        expected_rev: submission.expected_rev,
+                    })
+                }
+                Wanted::Restore(revision) => JobKind::Restore(self.old_text(revision).await?),
+                Wanted::Create(source) => JobKind::Create(source.clone()),
+                Wanted::Delete => JobKind::Delete,
+                Wanted::Undelete => JobKind::Undelete(self.last_text().await?),
+            };
+            jobs.push(Job { wanted, author: self.author(change), op: change.op.clone() });
+        }
+        Ok(jobs)
+    }
+
+    async fn base(
+        &self,
+        submission: &Submission,
+        earlier: &[Change],
+        change: &Change,
+    ) -> Result<BaseText, Failure> {
+        Ok(match (&submission.base, change.member, &self.room) {
+            (Base::Rev(number), _, _) => {
+                BaseText::Revision(*number, self.content_at(*number).await?)
+            }
+            (_, Some(member), Some(room)) => {
+                let own = |(_, other): &(usize, &Change)| other.member == Some(member);
+                let own = earlier.iter().enumerate().filter(own).map(|(place, _)| place);
+                BaseText::Seen(room.seen(member), own.collect())
+            }
+            (Base::Inferred(texts), _, _) => {
+                let seen = texts.iter().cloned().map(SeenText::Submitted);
+                BaseText::Seen(seen.collect(), Vec::new())
+            }
+            (Base::Replace, _, _) => BaseText::Current,
+        })
+    }
+
+    /// The content of a revision; `None` if there is none.
+    async fn content_at(&self, number: u64) -> Result<Option<Arc<str>>, Failure> {
+        if let Some(content) = self.loaded.as_ref().and_then(|loaded| loaded.recent.content(number))
+        {
+            return Ok(Some(content));
+        }
+        let revision = self.state.store.revision(&self.place.key, number).await?;
+        Ok(revision.map(|revision| {
+            let text = revision.text.unwrap_or_default();
+            self.place.source(&text).content().into()
+        }))
+    }
+
+    /// The whole text of a revision.
+    async fn old_text(
+        &self,
+        revision: &RevisionName,
+    ) -> Result<Result<Arc<str>, Refusal>, Failure> {
+        let key = &self.place.key;
+        let number = match revision {
+            RevisionName::Number(number) => Some(*number),
+            RevisionName::Label(label) => self.state.store.labels(key).await?.get(label).copied(),
+        };
+        let found = match number {
+            Some(number) => self.state.store.revision(key, number).await?,
+            None => None,
+        };
+        let text = found.and_then(|revision| revision.text);
+        Ok(text.ok_or_else(|| Refusal::NoRevision(revision.to_string())))
+    }
+
+    /// The last text of a deleted document.
+    async fn last_text(&self) -> Result<Option<Arc<str>>, Failure> {
+        let key = &self.place.key;
+        let mut before = None;
+        loop {
+            let log = self.state.store.log(key, before, MAX_CHANGES).await?;
+            let Some(oldest) = log.last() else { return Ok(None) };
+            let last = log.iter().find(|info| info.is_applied && !info.is_deletion());
+            if let Some(last) = last {
+                let revision = self.state.store.revision(key, last.number).await?;
+                return Ok(revision.and_then(|revision| revision.text));
+            }
+            before = Some(oldest.number);
+        }
+    }
+
+    fn author(&self, change: &Change) -> String {
+        let own = change.author.as_deref().map(short_label).filter(|author| !author.is_empty());
+        let label = || {
+            let room = self.room.as_ref()?;
+            room.label(change.member?).map(str::to_owned)
+        };
+        own.or_else(label).unwrap_or_default()
+    }
+}
+
+impl Wanted {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Submit(submission) => submission.content.as_ref().map_or(0, Content::bytes),
+            Self::Create(source) => source.text().len(),
+            Self::Restore(_) | Self::Delete | Self::Undelete => 0,
+        }
+    }
+}

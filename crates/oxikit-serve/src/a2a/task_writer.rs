@@ -1,0 +1,359 @@
+//! Writes the events of a turn to the store.
+//!
+//! Events are collected while the agent works without waiting, and given to the store together
+//! as soon as it waits for anything, ends its turn, or has worked for [`MAX_DELAY`]. Most agents
+//! wait after each event (for a model, a tool, another server), so their events are stored one by
+//! one; an agent that has its answer at hand needs one transaction for the whole turn.
+//!
+//! Only one write is on its way at a time. What is published meanwhile is stored by the next one.
+//!
+//! A write has no task of its own. It is polled by the calls that publish, and while the agent
+//! waits for something else by the runner, beside the agent.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
+
+use oxikit_core::ports::{Appended, NewTask, StoreError, TaskEntry, TaskStore, TaskWrite};
+use oxikit_core::{Result, Status};
+use oxikit_wire::a2a::{Message, TaskState};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+/// Maximum number of events that wait for the write before them. A call that publishes more
+/// waits until they are given to the store.
+const MAX_QUEUED: usize = 64;
+/// Time after which collected events are given to the store by the next call that publishes,
+/// although the agent has not waited for anything.
+const MAX_DELAY: Duration = Duration::from_millis(1);
+/// Pause before a write that the store has not answered is made again.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// The first thing that an agent answers.
+#[derive(Debug)]
+pub(super) enum First {
+    /// The task is stored.
+    Task,
+    /// The answer has no task.
+    Reply(Box<Message>),
+    /// The task could not be stored.
+    Failed(StoreError),
+}
+
+/// A task that is stored with its first events, because its agent may also answer without one.
+pub(super) struct Unstored {
+    pub(super) task: NewTask,
+    /// Receives the first answer.
+    pub(super) first: oneshot::Sender<First>,
+}
+
+/// How a turn has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TurnEnd {
+    /// This runner has left the task.
+    Released,
+    /// Another turn waits for this runner.
+    Next,
+    /// The answer has no task.
+    Replied,
+    /// The task was ended by others, or another runner has it.
+    Lost,
+}
+
+/// Writes the events of a task's turns, in order.
+pub(super) struct TaskWriter {
+    store: Arc<dyn TaskStore>,
+    /// Cancelled when a write is not made again any more.
+    cut: CancellationToken,
+    runner: Arc<str>,
+    task_id: Arc<str>,
+    state: Mutex<State>,
+}
+
+struct State {
+    turn: u64,
+    /// Number of the last write of this runner that the task has.
+    written: u64,
+    unstored: Option<Box<Unstored>>,
+    /// Published, and not given to the store yet.
+    queue: Vec<Arc<TaskEntry>>,
+    /// When the first one of the queue was published.
+    queued_at: Option<Instant>,
+    /// Whether an event that ends the turn was published.
+    is_ending: bool,
+    writing: Option<Writing>,
+    /// The answer of the store to the write that ended the turn.
+    end: Option<TurnEnd>,
+    /// The failure of a write, until a call answers it.
+    error: Option<Status>,
+    /// The call that waits for a write.
+    waiter: Option<Waker>,
+}
+
+/// A write that is on its way.
+struct Writing {
+    answer: Pin<Box<dyn Future<Output = Written> + Send>>,
+    ends_turn: bool,
+}
+
+/// The answer of the store to a write.
+enum Written {
+    /// The task was made.
+    Created,
+    Appended(Appended),
+    /// The task could not be made. The client knows why.
+    NotCreated,
+    Failed(StoreError),
+}
+
+impl TaskWriter {
+    pub(super) fn new(
+        store: Arc<dyn TaskStore>,
+        cut: CancellationToken,
+        runner: Arc<str>,
+        task_id: &str,
+        turn: u64,
+        unstored: Option<Box<Unstored>>,
+    ) -> Self {
+        let state = State {
+            turn,
+            written: 0,
+            unstored,
+            queue: Vec::new(),
+            queued_at: None,
+            is_ending: false,
+            writing: None,
+            end: None,
+            error: None,
+            waiter: None,
+        };
+        Self { store, cut, runner, task_id: task_id.into(), state: Mutex::new(state) }
+    }
+
+    pub(super) fn task_id(&self) -> &str {
+        &self.task_id
+    }
+
+    pub(super) fn end(&self) -> Option<TurnEnd> {
+        self.state().end
+    }
+
+    /// Goes on with the next turn, and answers its number.
+    pub(super) fn next_turn(&self) -> u64 {
+        let mut state = self.state();
+        state.turn += 1;
+        state.end = None;
+        state.is_ending = false;
+        state.turn
+    }
+
+    /// Ends the turn with an answer that has no task; `None` if the task is stored or has events.
+    pub(super) fn reply(&self) -> Option<oneshot::Sender<First>> {
+        let mut state = self.state();
+        if !state.queue.is_empty() {
+            return None;
+        }
+        let unstored = state.unstored.take()?;
+        state.end = Some(TurnEnd::Replied);
+        Some(unstored.first)
+    }
+
+    /// Adds an event. An event that ends the turn, or that asks the client for something, is
+    /// stored when this returns; another one is given to the store when the agent waits.
+    pub(super) async fn publish(&self, entry: TaskEntry) -> Result<()> {
+        // An agent that publishes without ever waiting lets other tasks run in between.
+        tokio::task::coop::consume_budget().await;
+        let is_awaited = entry.state().is_some_and(is_awaited);
+        if self.push(entry)? || is_awaited {
+            std::future::poll_fn(|cx| self.poll_published(cx, is_awaited)).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all that was published is stored.
+    pub(super) async fn flush(&self) -> Result<()> {
+        std::future::poll_fn(|cx| self.poll_published(cx, true)).await
+    }
+
+    /// Adds an event to those that wait. Says whether they have to be given to the store now.
+    fn push(&self, entry: TaskEntry) -> Result<bool> {
+        let mut state = self.state();
+        if state.end.is_some() || state.is_ending {
+            tracing::warn!(task = &*self.task_id, "an event after the end of a turn was dropped");
+            return Err(state
+                .error
+                .take()
+                .unwrap_or_else(|| Status::failed_precondition("the turn is over")));
+        }
+        state.is_ending = entry.state().is_some_and(ends_turn);
+        state.queue.push(Arc::new(entry));
+        let queued_at = *state.queued_at.get_or_insert_with(Instant::now);
+        let is_due = state.queue.len() >= MAX_QUEUED || queued_at.elapsed() >= MAX_DELAY;
+        Ok(is_due || state.error.is_some())
+    }
+
+    fn poll_published(&self, cx: &mut Context<'_>, is_awaited: bool) -> Poll<Result<()>> {
+        let mut state = self.state();
+        state.waiter = None;
+        let is_stored = self.poll_write(&mut state, cx).is_ready();
+        if let Some(error) = state.error.take() {
+            return Poll::Ready(Err(error));
+        }
+        if is_stored || (!is_awaited && state.queue.len() < MAX_QUEUED) {
+            return Poll::Ready(Ok(()));
+        }
+        state.waiter = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Polls the write that is on its way, and begins the next one. Between two calls of the
+    /// agent, its runner does this.
+    pub(super) fn poll_idle(&self, cx: &mut Context<'_>) {
+        let mut state = self.state();
+        _ = self.poll_write(&mut state, cx);
+    }
+
+    /// Ready when nothing is left to be stored.
+    fn poll_write(&self, state: &mut State, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if state.writing.is_none() {
+                if state.queue.is_empty() {
+                    return Poll::Ready(());
+                }
+                state.writing = Some(self.begin(state));
+            }
+            let Some(writing) = &mut state.writing else { return Poll::Ready(()) };
+            let written = ready!(writing.answer.as_mut().poll(cx));
+            let ends_turn = writing.ends_turn;
+            state.writing = None;
+            state.settle(written, ends_turn);
+            if let Some(waiter) = state.waiter.take() {
+                waiter.wake();
+            }
+        }
+    }
+
+    /// Gives all that waits to the store.
+    fn begin(&self, state: &mut State) -> Writing {
+        state.queued_at = None;
+        if let Some(unstored) = state.unstored.take() {
+            return self.create(state, unstored);
+        }
+        let entries = std::mem::take(&mut state.queue);
+        let ends_turn = state.is_ending;
+        let write = TaskWrite {
+            runner: self.runner.to_string(),
+            number: state.written + 1,
+            turn: state.turn,
+            entries,
+            releases: ends_turn,
+        };
+        let (store, id, cut) = (self.store.clone(), self.task_id.clone(), self.cut.clone());
+        let answer = Box::pin(async move {
+            let appended = append(&*store, &cut, &id, write).await;
+            appended.map_or_else(Written::Failed, Written::Appended)
+        });
+        Writing { answer, ends_turn }
+    }
+
+    /// Stores a new task with all that waits.
+    fn create(&self, state: &mut State, mut unstored: Box<Unstored>) -> Writing {
+        let is_terminal = |entry: &TaskEntry| entry.state().is_some_and(TaskState::is_terminal);
+        let ends_task = state.queue.last().is_some_and(|last| is_terminal(last));
+        // The runner leaves a task that waits for its client by a write of its own.
+        let is_last_left = state.is_ending && !ends_task;
+        let rest = state.queue.split_off(state.queue.len() - usize::from(is_last_left));
+        let entries = std::mem::replace(&mut state.queue, rest);
+        unstored.task.entries.extend(entries.into_iter().map(Arc::unwrap_or_clone));
+        let store = self.store.clone();
+        let answer = Box::pin(async move { unstored.store(&*store).await });
+        Writing { answer, ends_turn: ends_task }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes the answer to a write. What was published after a write that failed is not stored:
+    /// the log has no gaps.
+    fn settle(&mut self, written: Written, ends_turn: bool) {
+        let error = match written {
+            Written::Created => {
+                self.end = ends_turn.then_some(TurnEnd::Released);
+                return;
+            }
+            Written::Appended(Appended { is_released, .. }) => {
+                self.written += 1;
+                let end = if is_released { TurnEnd::Released } else { TurnEnd::Next };
+                self.end = ends_turn.then_some(end);
+                return;
+            }
+            Written::NotCreated => {
+                self.end = Some(TurnEnd::Lost);
+                Status::internal("the task could not be stored")
+            }
+            Written::Failed(error) => {
+                use StoreError::{Ended, Fenced, NotFound};
+                if matches!(error, Ended(_) | Fenced(_) | NotFound(_)) {
+                    self.end = Some(TurnEnd::Lost);
+                }
+                error.into()
+            }
+        };
+        self.queue.clear();
+        self.is_ending = false;
+        self.error = Some(error);
+    }
+}
+
+impl Unstored {
+    async fn store(self: Box<Self>, store: &dyn TaskStore) -> Written {
+        let Self { task, first } = *self;
+        match store.create(task).await {
+            Ok(_) => {
+                // A client that has left needs no answer.
+                _ = first.send(First::Task);
+                Written::Created
+            }
+            Err(error) => {
+                _ = first.send(First::Failed(error));
+                Written::NotCreated
+            }
+        }
+    }
+}
+
+/// Makes a write until the store answers it. A write whose answer was lost may have been stored:
+/// it has its number, by which the store recognises it.
+async fn append(
+    store: &dyn TaskStore,
+    cut: &CancellationToken,
+    id: &str,
+    write: TaskWrite,
+) -> std::result::Result<Appended, StoreError> {
+    loop {
+        let error = match store.append(id, write.clone()).await {
+            Err(error @ StoreError::Unavailable(_)) => error,
+            answer => return answer,
+        };
+        tracing::warn!(task = id, %error, "events of a task were not stored and are sent again");
+        if cut.run_until_cancelled(sleep(RETRY)).await.is_none() {
+            return Err(error);
+        }
+    }
+}
+
+/// Whether an event with this state ends the turn. `auth-required` keeps the runner: it goes on by
+/// itself once it is authorised.
+fn ends_turn(state: TaskState) -> bool {
+    state.is_terminal() || state == TaskState::InputRequired
+}
+
+/// Whether the agent waits until an event with this state is stored.
+fn is_awaited(state: TaskState) -> bool {
+    state.is_terminal() || state.is_interrupted()
+}

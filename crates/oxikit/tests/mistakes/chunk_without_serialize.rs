@@ -1,8 +1,0 @@
-use oxikit::prelude::*;
-
-struct Progress;
-
-fn main() {
-    let ai = Oxikit::builder().build();
-    ai.define_flow("order", async |n: u32, _: Context, _: Emitter<Progress>| Ok(n));
-}

@@ -1,6 +1,0 @@
-use oxikit::prelude::*;
-
-fn main() {
-    let ai = Oxikit::builder().build();
-    ai.define_flow("greet", async |_: Context, name: String| Ok(format!("Hello, {name}!")));
-}

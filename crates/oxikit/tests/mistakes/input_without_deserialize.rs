@@ -1,8 +1,0 @@
-use oxikit::prelude::*;
-
-struct Order;
-
-fn main() {
-    let ai = Oxikit::builder().build();
-    ai.define_flow("order", async |_: Order| Ok(1));
-}

@@ -1,9 +1,0 @@
-use oxikit::prelude::*;
-
-#[derive(Deserialize)]
-struct Order {}
-
-fn main() {
-    let ai = Oxikit::builder().build();
-    ai.define_flow("order", async |_: Order| Ok(1));
-}

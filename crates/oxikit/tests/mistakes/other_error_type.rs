@@ -1,6 +1,0 @@
-use oxikit::prelude::*;
-
-fn main() {
-    let ai = Oxikit::builder().build();
-    ai.define_flow("number", async |text: String| text.parse::<u32>());
-}

@@ -1,8 +1,0 @@
-use oxikit::prelude::*;
-
-struct Receipt;
-
-fn main() {
-    let ai = Oxikit::builder().build();
-    ai.define_flow("order", async |_: String| Ok(Receipt));
-}

@@ -1,0 +1,8 @@
+// Random ids. `crypto.randomUUID` exists only on pages of a secure origin, which a page of another
+// machine in the same network is not.
+
+/** A new id of 128 random bits. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,18 @@
+// The entry of the page.
+
+import './styles/fonts.css';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/controls.css';
+
+import { mount } from 'svelte';
+
+import { takeToken } from './api/token';
+import App from './App.svelte';
+import { claimTab } from './live/drafts';
+
+takeToken();
+void claimTab();
+
+const target = document.getElementById('app');
+if (target) mount(App, { target });

@@ -1,0 +1,95 @@
+// The document that is open, and the dialog that is shown. One document is open at a time.
+
+import { deleteDocument, undeleteDocument } from '../api/prompts';
+import type { DocumentKind } from '../api/types';
+import { texts } from '../texts';
+import { OpenDocument } from './document.svelte';
+import { library } from './library.svelte';
+import { notices } from './notices.svelte';
+import { route } from './route.svelte';
+import { settings } from './settings.svelte';
+
+export type Dialog =
+  | { name: 'create'; id?: string; content?: string; kind?: DocumentKind }
+  | { name: 'rename' }
+  | { name: 'remove' }
+  | { name: 'person' }
+  | { name: 'keys' };
+
+class Workspace {
+  #document = $state.raw<OpenDocument | null>(null);
+  #dialog = $state.raw<Dialog | null>(null);
+  /** Counts requests to put the cursor into the text. */
+  #focus = $state(0);
+
+  get document(): OpenDocument | null {
+    return this.#document;
+  }
+
+  get dialog(): Dialog | null {
+    return this.#dialog;
+  }
+
+  get focusRequests(): number {
+    return this.#focus;
+  }
+
+  /** Opens a document, or none. A document that is open stays as it is. */
+  show(id: string | null, kind: DocumentKind | undefined): void {
+    if (id !== null && this.#document?.id === id) return;
+    this.#document?.close();
+    this.#document = null;
+    if (id === null || !kind) return;
+    this.#document = new OpenDocument(id, kind, (from, to) => {
+      if (route.id === from) route.move({ id: to });
+    });
+  }
+
+  /** Opens the document again, after it was deleted and brought back. */
+  reopen(id: string, kind: DocumentKind): void {
+    this.#document?.close();
+    this.#document = null;
+    this.show(id, kind);
+  }
+
+  ask(dialog: Dialog): void {
+    this.#dialog = dialog;
+  }
+
+  closeDialog(): void {
+    this.#dialog = null;
+  }
+
+  /** Puts the cursor into the text. */
+  focusText(): void {
+    this.#focus += 1;
+  }
+
+  /** Deletes a document and offers to bring it back. Shows the next one in the list. */
+  async remove(id: string): Promise<void> {
+    const ids = library.documents.map((document) => document.id);
+    const at = ids.indexOf(id);
+    await deleteDocument(id);
+    library.remove(id);
+    if (route.id === id) route.open(ids[at + 1] ?? ids[at - 1] ?? null);
+    notices.show(texts.document.deletedToast(id), {
+      label: texts.document.undo,
+      run: () => void this.undelete(id),
+    });
+  }
+
+  /** Brings a deleted document back and opens it. */
+  async undelete(id: string): Promise<void> {
+    try {
+      const document = await undeleteDocument(id, settings.name);
+      library.put(document);
+      notices.show(texts.document.undeleted(document.id));
+      if (route.id !== document.id) route.open(document.id);
+      this.reopen(document.id, document.kind);
+    } catch (error) {
+      notices.fail(error);
+    }
+  }
+}
+
+export const workspace = new Workspace();
