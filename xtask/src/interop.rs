@@ -26,7 +26,7 @@ use crate::{conformance, metadata, tools};
 
 /// Timeout of a suite. Most take a few seconds; one that starts the official tools for every case
 /// takes most of a minute.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 /// Timeout for the start of a server. Node needs a moment to load.
 const START: Duration = Duration::from_secs(30);
 
