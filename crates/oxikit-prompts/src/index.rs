@@ -27,7 +27,7 @@ pub(crate) struct Index {
     deleted: BTreeMap<String, Deleted>,
     /// What is wrong with files, by key.
     problems: BTreeMap<String, String>,
-    /// Who includes whom, computed when it is asked for.
+    /// Which documents include which others, computed at the first request after a change.
     graph: Arc<OnceLock<Graph>>,
 }
 

@@ -1,4 +1,4 @@
-//! Who includes whom.
+//! Which documents include which others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -128,7 +128,7 @@ impl Prompts {
             for rewrite in plan.rewrites {
                 let index = self.index();
                 let Some(document) = index.document(&rewrite.key) else { continue };
-                // Whoever has changed the document since then may have meant what it says.
+                // A later change of the document may have written the old name on purpose.
                 let is_open = document.inclusions().contains(&rewrite.old)
                     && document.updated_at <= head.current.at;
                 if is_open {

@@ -64,7 +64,7 @@ impl DocumentTask {
             let Some(member) = change.member else { continue };
             let (is_direct, last) = sent.entry(member).or_insert((true, None));
             *is_direct &= result.is_direct;
-            // Who names its revision says which content it has.
+            // A client that names its revision has the content of that revision.
             *is_direct &= change.wanted.names_revision() || !room.has_change_on_its_way(member);
             if result.sent.is_some() {
                 *last = Some(result);
