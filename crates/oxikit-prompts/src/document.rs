@@ -71,7 +71,8 @@ pub struct Document {
     pub updated_at: i64,
     /// The author of this revision. May be empty.
     pub author: String,
-    /// Why the file cannot be used, if it cannot be read any more. The text is the last good one.
+    /// Why the file cannot be used, if it cannot be read any more or could not be written. The text is
+    /// the newest one of the history.
     pub problem: Option<String>,
     /// The names that the text includes by `[[name]]`, each once.
     pub(crate) inclusions: Arc<[String]>,

@@ -17,6 +17,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use oxikit_local::untrusted_file::text_of;
 use uuid::Uuid;
@@ -210,12 +211,15 @@ pub(crate) enum Put {
 
 impl Prepared {
     /// Flushes the file to the disk and moves it to its place, if the file there has the expected
-    /// stamp; `None` if there must be none.
+    /// stamp; `None` if there must be none. `modified_at` is the time that it shows, in milliseconds
+    /// since 1970, if that is not in the future.
     ///
     /// # Errors
     ///
     /// If it cannot be moved.
-    pub(crate) fn put(self, expected: Option<Stamp>) -> io::Result<Put> {
+    pub(crate) fn put(self, expected: Option<Stamp>, modified_at: i64) -> io::Result<Put> {
+        let since = Duration::from_millis(u64::try_from(modified_at).unwrap_or_default());
+        self.file.set_modified((UNIX_EPOCH + since).min(SystemTime::now()))?;
         self.file.sync_all()?;
         let written = self.file.metadata()?;
         let current = match self.folder.open_file(&self.name) {

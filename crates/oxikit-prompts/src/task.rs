@@ -1,15 +1,17 @@
 //! The task of an open document: the only one that changes it.
 //!
-//! A change is stored in the history first, then sent to the members of the room and written to the
-//! file, then answered. Changes that wait are handled together, with one commit. The task also
-//! imports what other programs write to the file, and what other processes write to the store.
+//! A change is stored in the history first, then answered and sent to the members of the room. The
+//! file is written after that, while the task goes on; only callers that are promised the file wait
+//! for it. Changes that wait are handled together, with one commit. The task also imports what other
+//! programs write to the file, and what other processes write to the store.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `input` | what can be asked of the task |
 //! | `open` | all open documents; tasks start and end there |
 //! | `load` | the first comparison of history and file, also after a crash |
-//! | `disk` | the file: changes of other programs, writing |
+//! | `disk` | the file: what is known about it, changes of other programs |
+//! | `save` | the file: writing it |
 //! | `commit` | the store: appending, changes of other processes |
 //! | `plan`, `job`, `outcome` | what changes do to the text, without input and output |
 //! | `batch`, `answers` | changes that are handled together, and their answers |
@@ -30,7 +32,9 @@ mod place;
 mod plan;
 mod publish;
 mod recent;
+mod save;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,14 +56,13 @@ use crate::state::State;
 use input::Joined;
 use open::Notices;
 use recent::RecentContents;
+use save::{Saved, Saving};
 
 /// Number of attempts to store a change when other processes are faster.
 const MAX_ATTEMPTS: usize = 10;
 /// Time between a notification of the store and reading it. A change of our own within this time
 /// tells the same.
 const SYNC_DELAY: Duration = Duration::from_millis(10);
-/// Interval of attempts to write a file that could not be written.
-const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The task of a document.
 #[derive(Debug)]
@@ -78,8 +81,7 @@ pub(crate) struct DocumentTask {
     last_use: Instant,
     /// When the store has to be read.
     sync_at: Option<Instant>,
-    /// When writing the file has to be tried again.
-    retry_at: Option<Instant>,
+    saving: Saving,
 }
 
 /// The document as it is stored.
@@ -116,8 +118,6 @@ struct Disk {
 enum Failure {
     /// Another process has changed the document in the store: read it and try again.
     Overtaken,
-    /// Another program has changed the file: import it and try again.
-    FileChanged,
     Error(PromptsError),
 }
 
@@ -128,6 +128,8 @@ enum Event {
     Unused,
     Notice,
     StoreChanged,
+    /// The file was written, or could not be.
+    Saved(io::Result<Saved>),
     Timer,
 }
 
@@ -158,7 +160,7 @@ impl DocumentTask {
             room: None,
             last_use: Instant::now(),
             sync_at: None,
-            retry_at: None,
+            saving: Saving::default(),
         }
     }
 
@@ -169,7 +171,8 @@ impl DocumentTask {
             let event = tokio::select! {
                 biased;
                 () = stop.cancelled() => {
-                    return self.close_room(close_code::GOING_AWAY, "the server is shutting down");
+                    self.close_room(close_code::GOING_AWAY, "the server is shutting down");
+                    Event::Unused
                 }
                 event = self.next_event() => event,
             };
@@ -181,11 +184,24 @@ impl DocumentTask {
                     self.sync_at.get_or_insert_with(|| Instant::now() + SYNC_DELAY);
                     Next::Continue
                 }
+                Event::Saved(saved) => {
+                    self.handle_saved(saved).await;
+                    Next::Continue
+                }
                 Event::Timer => self.work().await,
             };
             if matches!(next, Next::End) {
-                return;
+                return self.end().await;
             }
+            self.save_if_due();
+        }
+    }
+
+    /// Writes what is not yet in the file.
+    async fn end(mut self) {
+        if let Err(failure) = self.finish_file().await {
+            let (document, error) = (&self.place.key, PromptsError::from(failure));
+            tracing::error!(%document, %error, "prompt file not written; its text is in the history");
         }
     }
 
@@ -197,6 +213,7 @@ impl DocumentTask {
         let due = self.due_at();
         tokio::select! {
             biased;
+            saved = self.saving.done() => Event::Saved(saved),
             input = self.inbox.recv() => input.map_or(Event::Unused, Event::Input),
             () = self.notices.ready.notified() => Event::Notice,
             () = sleep_until(due) => Event::Timer,
@@ -207,7 +224,7 @@ impl DocumentTask {
     fn due_at(&self) -> Instant {
         let idle_at = self.last_use + self.state.options.idle_time;
         let room = self.room.as_ref().and_then(Room::due_at);
-        let others = room.into_iter().chain(self.sync_at).chain(self.retry_at);
+        let others = room.into_iter().chain(self.sync_at).chain(self.save_at());
         others.fold(idle_at, Instant::min)
     }
 
@@ -260,10 +277,10 @@ impl DocumentTask {
         if let Some(room) = &mut self.room {
             room.work();
         }
-        if self.sync_at.is_some_and(|at| at <= now) || self.retry_at.is_some_and(|at| at <= now) {
-            // It is tried again after the next notification or interval.
-            (self.sync_at, self.retry_at) = (None, None);
-            if let Err(error) = self.check().await {
+        if self.sync_at.take_if(|at| *at <= now).is_some() {
+            // It is tried again after the next notification.
+            if let Err(failure) = self.sync().await {
+                let error = PromptsError::from(failure);
                 tracing::warn!(document = %self.place.key, %error, "document not compared with its store");
             }
         }
@@ -271,7 +288,7 @@ impl DocumentTask {
             return Next::Continue;
         }
         self.last_use = now;
-        let is_empty = self.room.as_mut().is_none_or(Room::is_empty);
+        let is_empty = self.room.as_mut().is_none_or(Room::is_empty) && !self.must_save();
         match is_empty && self.tasks.remove_idle(&self.place.key, &self.inbox) {
             true => Next::End,
             false => Next::Continue,
@@ -336,9 +353,7 @@ impl From<StoreError> for Failure {
 impl From<Failure> for PromptsError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Overtaken | Failure::FileChanged => {
-                Self::Store(StoreError::Conflict("the document".to_owned()))
-            }
+            Failure::Overtaken => Self::Store(StoreError::Conflict("the document".to_owned())),
             Failure::Error(error) => error,
         }
     }

@@ -14,7 +14,7 @@ fn root() -> (tempfile::TempDir, Root) {
 
 fn write(root: &Root, path: &str, text: &str) -> Stamp {
     let expected = root.stamp(path).unwrap();
-    match root.prepare(path, text).unwrap().put(expected).unwrap() {
+    match root.prepare(path, text).unwrap().put(expected, 0).unwrap() {
         Put::Done(stamp) => stamp,
         Put::Changed => panic!("nobody else writes"),
     }
@@ -68,9 +68,9 @@ fn a_file_that_another_program_has_changed_is_not_replaced() {
     let (folder, root) = root();
     let stamp = write(&root, "a.md", "ours");
     fs::write(folder.path().join("a.md"), "theirs, longer").unwrap();
-    let put = root.prepare("a.md", "ours again").unwrap().put(Some(stamp)).unwrap();
+    let put = root.prepare("a.md", "ours again").unwrap().put(Some(stamp), 0).unwrap();
     assert!(matches!(put, Put::Changed));
-    let put = root.prepare("a.md", "new").unwrap().put(None).unwrap();
+    let put = root.prepare("a.md", "new").unwrap().put(None, 0).unwrap();
     assert!(matches!(put, Put::Changed));
     assert_eq!(fs::read_to_string(folder.path().join("a.md")).unwrap(), "theirs, longer");
 }
@@ -131,7 +131,7 @@ fn symbolic_links_are_neither_read_nor_written_nor_listed() {
     symlink(outside.path().join("none.md"), folder.path().join("dangling.md")).unwrap();
     for path in ["link.md", "linked/secret.md", "linked/new.md", "dangling.md"] {
         assert!(root.read(path, MAX).is_err(), "{path}");
-        let put = root.prepare(path, "text").and_then(|prepared| prepared.put(None));
+        let put = root.prepare(path, "text").and_then(|prepared| prepared.put(None, 0));
         assert!(!matches!(put, Ok(Put::Done(_))), "{path}");
     }
     assert!(root.rename("linked/secret.md", "got.md").is_err());

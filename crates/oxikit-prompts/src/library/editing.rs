@@ -87,6 +87,23 @@ impl Prompts {
         self.tasks.change(&key, Wanted::Submit(submission), author.as_deref(), op).await
     }
 
+    /// Waits until the file of a document has its newest text. What members change is in the history
+    /// when it is acknowledged, and in the file a moment later; all other changes are in the file
+    /// when they return.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such document, or its file cannot be read or written.
+    pub async fn saved(&self, id: &str, kind: Option<Kind>) -> Result<Arc<Document>, PromptsError> {
+        let key = self.find(id, kind)?.key.clone();
+        let document = self.tasks.check(&key).await?;
+        let document = document.ok_or_else(|| PromptsError::not_found(id, kind))?;
+        match &document.problem {
+            Some(problem) => Err(PromptsError::File(problem.clone())),
+            None => Ok(document),
+        }
+    }
+
     /// Deletes a document and its file. Members are closed with 4004. The history stays, and
     /// [`undelete`](Self::undelete) brings the document back.
     ///

@@ -64,7 +64,7 @@ struct Queue {
     rev: u64,
     has_said_hello: bool,
     seen: Seen,
-    /// When the member was sent a content that it did not submit itself.
+    /// When the member was sent a content, after its first one.
     foreign_at: Option<Instant>,
     is_closed: bool,
     has_left: bool,
@@ -278,9 +278,8 @@ impl Queue {
         self.bytes -= item.bytes().min(self.bytes);
         self.progress = Instant::now();
         if let Item::Initial(snapshot) | Item::Update(snapshot) | Item::Patched(snapshot) = &item {
-            // A content that the member has submitted last is an answer, which changes nothing.
-            let is_first = self.seen.is_empty();
-            if !is_first && !self.seen.is_last_submitted(snapshot.document.content()) {
+            // Also a content that the member has submitted itself replaces what it has typed since.
+            if !self.seen.is_empty() {
                 self.foreign_at = Some(self.progress);
             }
             self.seen.push(SeenText::Sent(snapshot.document.clone()));

@@ -50,15 +50,6 @@ impl Seen {
         self.texts.is_empty()
     }
 
-    /// Whether this is the newest text that the member has submitted.
-    pub(super) fn is_last_submitted(&self, content: &str) -> bool {
-        let submitted = self.texts.iter().rev().find_map(|text| match text {
-            SeenText::Submitted(content) => Some(content),
-            SeenText::Sent(_) => None,
-        });
-        submitted.is_some_and(|submitted| **submitted == *content)
-    }
-
     pub(super) fn texts(&self) -> Vec<SeenText> {
         self.texts.iter().cloned().collect()
     }

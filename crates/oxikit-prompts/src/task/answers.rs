@@ -19,14 +19,13 @@ use crate::room::UpToDate;
 use crate::wire_form;
 
 impl DocumentTask {
-    /// Tells everybody about a batch: first the authors, then the others. Returns the answers for
-    /// those who wait for the file.
+    /// Tells everybody about a batch: first the authors, then the others. Returns the answers.
     pub(super) fn announce(
         &mut self,
         batch: &[Change],
         done: Done,
     ) -> Vec<Result<Submitted, PromptsError>> {
-        let Done { before, plan, infos, .. } = done;
+        let Done { before, plan, infos } = done;
         let rev = |document: &Arc<Document>| document.rev;
         if self.document().as_ref().map(rev) != before.as_ref().map(rev) {
             self.publish_to_index(before.as_ref());

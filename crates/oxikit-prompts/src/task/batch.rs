@@ -1,13 +1,11 @@
-//! Changes that wait are handled together: planned one after the other, stored with one commit and
-//! written to the file once. `answers` answers each by itself.
+//! Changes that wait are handled together: planned one after the other and stored with one commit.
+//! `answers` answers each by itself.
 
 use std::sync::Arc;
 
 use oxikit_core::ports::RevisionInfo;
 use oxikit_core::timestamp::now_millis;
 
-use super::commit::Committed;
-use super::disk::Prepare;
 use super::input::{Change, Input, Wanted};
 use super::job::{BaseText, Draft, Job, JobKind, Plan, SubmitJob};
 use super::outcome::{Outcome, Refusal};
@@ -15,7 +13,7 @@ use super::plan::plan;
 use super::{DocumentTask, Failure, MAX_ATTEMPTS};
 use crate::document::Document;
 use crate::error::PromptsError;
-use crate::requests::{Base, Content, RevisionName, Submission};
+use crate::requests::{Base, Content, RevisionName, Submission, Submitted};
 use crate::room::{SeenText, short_label};
 
 /// Maximum number of changes of a batch. More wait for the next one.
@@ -34,8 +32,6 @@ pub(super) struct Done {
     pub(super) plan: Plan,
     /// The revisions of the plan.
     pub(super) infos: Vec<RevisionInfo>,
-    /// What has to be done with the file.
-    file: Prepare,
 }
 
 impl DocumentTask {
@@ -52,37 +48,45 @@ impl DocumentTask {
         for _ in 0..MAX_ATTEMPTS {
             match self.try_changes(&batch).await {
                 Ok(done) => return self.finish(batch, done).await,
-                Err(failure) => {
-                    if let Err(Failure::Error(error)) = self.catch_up(failure).await {
+                Err(Failure::Overtaken) => {
+                    if let Err(Failure::Error(error)) = self.sync().await {
                         return self.answer_all(batch, &error);
                     }
                 }
+                Err(Failure::Error(error)) => return self.answer_all(batch, &error),
             }
         }
         self.answer_all(batch, &Failure::Overtaken.into());
     }
 
-    /// Takes over what has kept changes from being stored.
-    async fn catch_up(&mut self, failure: Failure) -> Result<(), Failure> {
-        match failure {
-            Failure::Overtaken => self.sync().await,
-            Failure::FileChanged => self.import_file().await,
-            error => Err(error),
-        }
-    }
-
-    /// Tells everybody about a batch, writes the file, and answers those who wait for that.
-    async fn finish(&mut self, batch: Vec<Change>, mut done: Done) {
-        let file = std::mem::replace(&mut done.file, Prepare::Nothing);
+    /// Tells everybody about a batch, and answers. Members are answered at once, so that their next
+    /// changes do not wait for the file; other callers are promised that the file is written.
+    async fn finish(&mut self, batch: Vec<Change>, done: Done) {
         let answers = self.announce(&batch, done);
-        self.put(file).await;
-        if let Err(Failure::Error(error)) = self.finish_file().await {
-            let document = &self.place.key;
-            tracing::error!(%document, %error, "prompt file not written; its text is in the history");
-        }
+        let mut waiting = Vec::new();
         for (change, answer) in batch.into_iter().zip(answers) {
-            // The caller may have left.
-            _ = change.reply.send(answer);
+            match change.waits_for_file() {
+                true => waiting.push((change.reply, answer)),
+                // The caller may have left.
+                false => _ = change.reply.send(answer),
+            }
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        let finished = self.finish_file().await;
+        let problem = match finished {
+            Err(failure) => Some(PromptsError::from(failure).to_string()),
+            Ok(()) => self.write_problem().cloned(),
+        };
+        for (reply, answer) in waiting {
+            let answer = match (&problem, answer) {
+                (Some(problem), Ok(Submitted { rev, .. })) => Err(PromptsError::File(format!(
+                    "{problem}; the change is stored as revision {rev} and will be written later"
+                ))),
+                (_, answer) => answer,
+            };
+            _ = reply.send(answer);
         }
     }
 
@@ -135,15 +139,20 @@ impl DocumentTask {
     }
 
     async fn try_changes(&mut self, batch: &[Change]) -> Result<Done, Failure> {
+        if batch.iter().any(Change::waits_for_file) {
+            // Such callers also name the revision that they expect, which has to be that of the
+            // file. What members send is merged with the file when it is written.
+            self.import_file().await?;
+        }
         let before = self.document();
         let jobs = self.jobs(batch).await?;
         let mut plan = self.plan(jobs).await?;
         let revisions = std::mem::take(&mut plan.revisions);
         if revisions.is_empty() {
-            return Ok(Done { before, plan, infos: Vec::new(), file: Prepare::Nothing });
+            return Ok(Done { before, plan, infos: Vec::new() });
         }
-        let Committed { infos, file } = self.commit(revisions, plan.draft.source.clone()).await?;
-        Ok(Done { before, plan, infos, file })
+        let infos = self.commit(revisions, plan.draft.source.clone()).await?;
+        Ok(Done { before, plan, infos })
     }
 
     async fn plan(&self, jobs: Vec<Job>) -> Result<Plan, Failure> {
@@ -167,7 +176,7 @@ impl DocumentTask {
             path: self.place.path.clone(),
             max_content: self.state.options.max_content,
             is_read_only: self.state.options.is_read_only,
-            problem: loaded.disk.problem.clone(),
+            problem: self.read_problem().cloned(),
         })
     }
 
@@ -273,6 +282,13 @@ impl DocumentTask {
             room.label(change.member?).map(str::to_owned)
         };
         own.or_else(label).unwrap_or_default()
+    }
+}
+
+impl Change {
+    /// Whether the answer promises that the file is written. Only members do not wait for that.
+    fn waits_for_file(&self) -> bool {
+        self.member.is_none()
     }
 }
 

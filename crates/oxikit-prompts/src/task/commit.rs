@@ -5,7 +5,6 @@ use std::sync::Arc;
 use oxikit_core::ports::{NewRevision, Revision, RevisionInfo, RevisionKind};
 use oxikit_wire::prompts::UpdateReason;
 
-use super::disk::Prepare;
 use super::{DocumentTask, Failure, Loaded, MAX_ATTEMPTS};
 use crate::document::Document;
 use crate::error::PromptsError;
@@ -20,7 +19,7 @@ impl DocumentTask {
         for _ in 0..MAX_ATTEMPTS {
             match self.try_check().await {
                 Ok(()) => return Ok(self.document()),
-                Err(Failure::Overtaken | Failure::FileChanged) => {}
+                Err(Failure::Overtaken) => {}
                 Err(Failure::Error(error)) => return Err(error),
             }
         }
@@ -81,21 +80,17 @@ impl DocumentTask {
     }
 
     /// Stores revisions. `source` is the text after them; `None` if the document does not exist then.
-    /// The index and the members are not told, and the file is only prepared: the caller has to
-    /// [`put`](Self::put) it.
-    ///
-    /// The file is prepared before the revisions are stored, so that a full disk leaves both as they
-    /// are. A failure after that is no error: the revisions are durable, and the file is written
-    /// later.
+    /// The index and the members are not told, and the file is written later; only that of a new
+    /// document is prepared before.
     pub(super) async fn commit(
         &mut self,
         revisions: Vec<NewRevision>,
         source: Option<Source>,
-    ) -> Result<Committed, Failure> {
-        let file = match revisions.iter().any(|revision| revision.is_applied) {
-            true => self.prepare(source.as_ref()).await?,
-            false => Prepare::Nothing,
-        };
+    ) -> Result<Vec<RevisionInfo>, Failure> {
+        let is_applied = revisions.iter().any(|revision| revision.is_applied);
+        if let Some(source) = source.as_ref().filter(|_| is_applied) {
+            self.prepare_new(source).await?;
+        }
         let Some(loaded) = &mut self.loaded else { return Err(Failure::Overtaken) };
         let appended = self.state.store.append(&self.place.key, loaded.newest, revisions).await;
         let infos = match appended {
@@ -113,17 +108,10 @@ impl DocumentTask {
             let created_at = loaded.created_at;
             let document = source.map(|source| self.place.document(source, info, created_at));
             loaded.set_document(document.map(Arc::new));
+            self.want_file();
         }
-        Ok(Committed { infos, file })
+        Ok(infos)
     }
-}
-
-/// Revisions that were stored.
-#[derive(Debug)]
-pub(super) struct Committed {
-    pub(super) infos: Vec<RevisionInfo>,
-    /// What has to be done with the file.
-    pub(super) file: Prepare,
 }
 
 impl Loaded {

@@ -1,4 +1,4 @@
-//! The file of a document: what other programs write to it, and writing it.
+//! The file of a document: what is known about it, and what other programs write to it.
 
 use std::io;
 use std::sync::Arc;
@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use oxikit_core::ports::{NewRevision, RevisionKind, text_hash};
 use oxikit_wire::prompts::UpdateReason;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::{Disk, DocumentTask, Failure, MAX_ATTEMPTS, RETRY_INTERVAL};
-use crate::error::PromptsError;
-use crate::files::{FILE_AUTHOR, FileText, Prepared, Put, Root, Stamp, blocking};
+use super::{Disk, DocumentTask, Failure, Loaded};
+use crate::files::{FILE_AUTHOR, FileText, Root, Stamp, blocking};
 use crate::room::UpToDate;
 use crate::source::Source;
 use crate::text::merge;
@@ -19,22 +18,6 @@ use crate::text::merge;
 const SETTLE_INTERVAL: Duration = Duration::from_millis(25);
 /// Maximum number of such looks. After them the file is taken although it changes.
 const MAX_SETTLES: usize = 20;
-
-/// A change of the file that waits for its revision to be stored.
-#[derive(Debug)]
-pub(super) enum Prepare {
-    Nothing,
-    /// A new file, the hash of its text, and the file that it replaces.
-    Write {
-        prepared: Prepared,
-        hash: String,
-        expected: Option<Stamp>,
-    },
-    /// The file that has to be removed.
-    Remove {
-        expected: Option<Stamp>,
-    },
-}
 
 /// The result of a look at the file.
 enum Look {
@@ -49,6 +32,8 @@ enum Look {
 impl DocumentTask {
     /// Imports the text of the file, if another program has changed it.
     pub(super) async fn import_file(&mut self) -> Result<(), Failure> {
+        // If the write that is under way has found a change, it is found here again.
+        self.wait_saved().await;
         match self.look().await {
             Look::Same => Ok(()),
             Look::Missing => {
@@ -63,8 +48,12 @@ impl DocumentTask {
                 Ok(())
             }
             Look::Problem(error, stamp) => {
+                let known = self.disk();
+                if known.problem.is_none() || known.stamp != stamp {
+                    self.leave_file();
+                }
                 let problem = Some(self.place.problem(&error));
-                self.set_disk(Disk { stamp, problem, was_removed: false, ..self.disk() });
+                self.set_disk(Disk { stamp, problem, was_removed: false, ..known });
                 Ok(())
             }
             Look::Text(file) => self.import(file).await,
@@ -73,16 +62,16 @@ impl DocumentTask {
 
     /// Takes over a text that the file has.
     pub(super) async fn import(&mut self, file: FileText) -> Result<(), Failure> {
+        if self.take_known(&file) {
+            return Ok(());
+        }
         let file = self.settled(file).await;
+        if self.take_known(&file) {
+            return Ok(());
+        }
         let Some(loaded) = &self.loaded else { return Ok(()) };
         let hash = text_hash(&file.text);
         let document = loaded.document.clone();
-        let current = document.as_ref().map(|document| document.hash.as_str());
-        if loaded.disk.hash == hash || current == Some(hash.as_str()) {
-            let rev = if current == Some(hash.as_str()) { loaded.rev } else { loaded.disk.rev };
-            self.set_disk(Disk::known(file.stamp, hash, rev));
-            return Ok(());
-        }
         let parent = loaded.disk.rev.min(loaded.newest);
         let revisions;
         let source;
@@ -101,20 +90,29 @@ impl DocumentTask {
         // The file has the imported text, which no revision has yet.
         let before = self.disk();
         self.set_disk(Disk::known(file.stamp, hash, parent));
-        let committed = match self.commit(revisions, Some(source)).await {
-            Ok(committed) => committed,
-            Err(failure) => {
-                // Still no revision has the text. Without a known stamp the next look at the file
-                // imports it, and until then nothing replaces it.
-                self.set_disk(Disk { stamp: None, ..before });
-                return Err(failure);
-            }
-        };
+        if let Err(failure) = self.commit(revisions, Some(source)).await {
+            // Still no revision has the text. Without a known stamp the next look at the file
+            // imports it, and until then nothing replaces it.
+            self.set_disk(Disk { stamp: None, ..before });
+            return Err(failure);
+        }
         self.disk_is_current();
         self.publish_to_index(document.as_ref());
         self.publish_to_room(document, UpdateReason::External, &UpToDate::default());
-        self.put(committed.file).await;
         Ok(())
+    }
+
+    /// Takes over a file whose text is known. Answers `false` if it is not.
+    fn take_known(&mut self, file: &FileText) -> bool {
+        let Some(loaded) = &self.loaded else { return false };
+        let hash = text_hash(&file.text);
+        let is_current = loaded.document.as_ref().is_some_and(|document| document.hash == hash);
+        if !is_current && loaded.disk.hash != hash {
+            return false;
+        }
+        let rev = if is_current { loaded.rev } else { loaded.disk.rev };
+        self.set_disk(Disk::known(file.stamp, hash, rev));
+        true
     }
 
     /// The revisions of an imported text: itself and, if it was merged with newer ones, the result.
@@ -150,105 +148,6 @@ impl DocumentTask {
         Ok(revision.and_then(|revision| revision.text).unwrap_or_default())
     }
 
-    /// Writes or removes the file, if it is not as the document is. What other programs have
-    /// written meanwhile is imported.
-    pub(super) async fn finish_file(&mut self) -> Result<(), Failure> {
-        for _ in 0..MAX_ATTEMPTS {
-            if self.is_file_current() || self.is_file_left_alone() {
-                return Ok(());
-            }
-            let document = self.document();
-            let source = document.as_ref().map(|document| &*document.source);
-            match self.prepare(source).await {
-                Err(Failure::FileChanged) => self.import_file().await?,
-                prepared => self.put(prepared?).await,
-            }
-            if self.retry_at.is_some() {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Prepares the file for a text; `None` if there must be no file.
-    pub(super) async fn prepare(&self, source: Option<&Source>) -> Result<Prepare, Failure> {
-        let loaded = self.loaded.as_ref().filter(|_| !self.state.options.is_read_only);
-        let Some(disk) = loaded.map(|loaded| loaded.disk.clone()) else {
-            return Ok(Prepare::Nothing);
-        };
-        let hash = source.map(|source| text_hash(source.text()));
-        let is_current = disk.stamp.is_some() && disk.problem.is_none();
-        if is_current && hash.as_ref() == Some(&disk.hash) || hash.is_none() && disk.stamp.is_none()
-        {
-            return Ok(Prepare::Nothing);
-        }
-        let (root, path, max) = (self.place.root(), self.place.path.clone(), self.state.max_file());
-        let text = source.map(Source::shared_text);
-        let prepared = blocking(move || {
-            // If the file cannot even be looked at, importing it tells why.
-            let expected = match disk.unchanged(&root, &path, max) {
-                Ok(Some(expected)) => expected,
-                Ok(None) | Err(_) => return Ok(None),
-            };
-            let (Some(text), Some(hash)) = (text, hash) else {
-                return Ok(Some(Prepare::Remove { expected }));
-            };
-            let prepared = root.prepare(&path, &text)?;
-            Ok(Some(Prepare::Write { prepared, hash, expected }))
-        });
-        match prepared.await {
-            Ok(Some(prepared)) => Ok(prepared),
-            Ok(None) => Err(Failure::FileChanged),
-            Err(error) => {
-                let path = &self.place.path;
-                let message = format!("the file `{path}` could not be written: {error}");
-                Err(PromptsError::File(message).into())
-            }
-        }
-    }
-
-    /// Puts the prepared file in its place. If another program has changed the file, or it cannot be
-    /// written, that is left to [`finish_file`](Self::finish_file).
-    pub(super) async fn put(&mut self, prepared: Prepare) {
-        let done = match prepared {
-            Prepare::Nothing => return,
-            Prepare::Write { prepared, hash, expected } => {
-                let put = blocking(move || prepared.put(expected)).await;
-                put.map(|put| match put {
-                    Put::Done(stamp) => Some((Some(stamp), hash)),
-                    Put::Changed => None,
-                })
-            }
-            Prepare::Remove { expected } => self.remove(expected).await,
-        };
-        match done {
-            Ok(Some((stamp, hash))) => {
-                self.retry_at = None;
-                let rev = self.loaded.as_ref().map_or(0, |loaded| loaded.rev);
-                self.set_disk(Disk { stamp, hash, rev, ..Disk::default() });
-            }
-            Ok(None) => {}
-            Err(error) => {
-                let document = &self.place.key;
-                tracing::error!(%document, %error, "prompt file not written; its text is in the history");
-                self.retry_at = Some(Instant::now() + RETRY_INTERVAL);
-            }
-        }
-    }
-
-    /// Removes the file, if it is as expected.
-    async fn remove(&self, expected: Option<Stamp>) -> io::Result<Option<(Option<Stamp>, String)>> {
-        let (root, path) = (self.place.root(), self.place.path.clone());
-        blocking(move || {
-            if root.stamp(&path)? != expected {
-                return Ok(None);
-            }
-            root.remove(&path)?;
-            Ok(Some((None, String::new())))
-        })
-        .await
-    }
-
     /// Another program has removed the file: the document is deleted.
     pub(super) async fn file_removed(&mut self) {
         let removed = self.try_file_removed().await;
@@ -260,6 +159,7 @@ impl DocumentTask {
     async fn try_file_removed(&mut self) -> Result<(), Failure> {
         self.load().await?;
         self.sync().await?;
+        self.wait_saved().await;
         let is_missing = match self.look().await {
             Look::Missing => true,
             Look::Same => self.loaded.as_ref().is_some_and(|loaded| loaded.disk.was_removed),
@@ -284,8 +184,7 @@ impl DocumentTask {
             op: None,
             outcome: None,
         };
-        let committed = self.commit(vec![deletion], None).await?;
-        self.put(committed.file).await;
+        self.commit(vec![deletion], None).await?;
         self.publish_to_index(Some(&document));
         self.publish_to_room(Some(document), UpdateReason::External, &UpToDate::default());
         Ok(())
@@ -337,21 +236,6 @@ impl DocumentTask {
         self.loaded.as_ref().map(|loaded| loaded.disk.clone()).unwrap_or_default()
     }
 
-    fn is_file_current(&self) -> bool {
-        let Some(loaded) = &self.loaded else { return true };
-        match &loaded.document {
-            Some(document) => document.hash == loaded.disk.hash && loaded.disk.stamp.is_some(),
-            None => loaded.disk.stamp.is_none(),
-        }
-    }
-
-    /// Whether the file must not be written without a change of the document.
-    fn is_file_left_alone(&self) -> bool {
-        let disk = self.loaded.as_ref().map(|loaded| &loaded.disk);
-        self.state.options.is_read_only
-            || disk.is_some_and(|disk| disk.problem.is_some() || disk.was_removed)
-    }
-
     /// Records what is known about the file, and shows its problem.
     pub(super) fn set_disk(&mut self, disk: Disk) {
         let Some(loaded) = &mut self.loaded else { return };
@@ -363,10 +247,26 @@ impl DocumentTask {
     }
 }
 
+impl Loaded {
+    /// Whether the file is as the document is.
+    pub(super) fn is_file_current(&self) -> bool {
+        let Disk { stamp, hash, problem, .. } = &self.disk;
+        match &self.document {
+            Some(document) => stamp.is_some() && problem.is_none() && document.hash == *hash,
+            None => self.disk.stamp.is_none(),
+        }
+    }
+}
+
 impl Disk {
     /// The stamp of the file, if it is as it was: the outer `None` means that another program has
     /// changed it, the inner one that there is none.
-    fn unchanged(&self, root: &Root, path: &str, max: usize) -> io::Result<Option<Option<Stamp>>> {
+    pub(super) fn unchanged(
+        &self,
+        root: &Root,
+        path: &str,
+        max: usize,
+    ) -> io::Result<Option<Option<Stamp>>> {
         let now = root.stamp(path)?;
         let Some(stamp) = now else { return Ok(Some(None)) };
         if self.stamp != Some(stamp) {

@@ -112,11 +112,13 @@ impl DocumentTask {
     ) -> Result<Arc<Document>, Failure> {
         let before = self.document().ok_or_else(|| self.not_found())?;
         let revision = new_revision(&before, kind, author, Some(&source), None);
-        let committed = self.commit(vec![revision], Some(source)).await?;
-        self.put(committed.file).await;
-        self.finish_file().await?;
+        self.commit(vec![revision], Some(source)).await?;
         self.publish_to_index(Some(&before));
         self.publish_to_room(Some(before), reason(kind), &UpToDate::default());
+        self.finish_file().await?;
+        if let Some(problem) = self.write_problem() {
+            return Err(PromptsError::File(problem.clone()).into());
+        }
         Ok(self.document().ok_or_else(|| self.not_found())?)
     }
 
@@ -248,6 +250,7 @@ impl DocumentTask {
     pub(super) async fn follow_move(&mut self) -> Result<bool, Failure> {
         let Some(to) = self.moved_to().await? else { return Ok(false) };
         let Some(before) = self.document() else { return Ok(false) };
+        self.wait_saved().await;
         if !self.state.options.is_read_only {
             // Where both processes use the same files, the other one has moved it already.
             _ = self.move_file(&to).await;

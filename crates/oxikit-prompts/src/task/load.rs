@@ -12,12 +12,13 @@ use super::hold::MovePlan;
 use super::{Disk, DocumentTask, Failure, Loaded, MAX_ATTEMPTS, RecentContents};
 use crate::error::PromptsError;
 use crate::files::{FileText, blocking};
-use crate::text::infer_base;
+use crate::text::{MAX_CANDIDATES, infer_base};
 
 /// Maximum number of revisions that are searched for the text of a file.
 const MAX_SEARCHED: usize = 256;
-/// Number of revisions whose texts are compared with a file that has none of them.
-const MAX_BASES: usize = 4;
+/// Number of revisions whose texts are compared with a file that has none of them. The file may be
+/// behind by all changes of a moment.
+const MAX_BASES: usize = MAX_CANDIDATES;
 
 impl DocumentTask {
     /// Reads the document, if that has not happened yet.
@@ -28,7 +29,7 @@ impl DocumentTask {
         for _ in 0..MAX_ATTEMPTS {
             match self.try_load().await {
                 Ok(()) => return Ok(()),
-                Err(Failure::Overtaken | Failure::FileChanged) => self.loaded = None,
+                Err(Failure::Overtaken) => self.loaded = None,
                 Err(Failure::Error(error)) => {
                     self.loaded = None;
                     return Err(error);

@@ -18,11 +18,12 @@ impl DocumentTask {
     /// there.
     pub(super) fn publish_to_index(&mut self, before: Option<&Arc<Document>>) {
         let mut dependents = self.dependents(before);
+        let problem = self.problem();
         let Some(loaded) = &mut self.loaded else { return };
         let new_ids = match &loaded.document {
             Some(document) => {
                 let mut document = Document::clone(document);
-                document.problem.clone_from(&loaded.disk.problem);
+                document.problem = problem;
                 let put = self.state.change_index(|index| index.put(document));
                 let (document, new_ids) = put;
                 let change =
@@ -118,10 +119,16 @@ impl DocumentTask {
         }
     }
 
+    /// What is wrong with the file.
+    fn problem(&self) -> Option<String> {
+        let disk = self.loaded.as_ref().and_then(|loaded| loaded.disk.problem.as_ref());
+        disk.or(self.write_problem()).cloned()
+    }
+
     /// Shows in the index that the file has a problem, or none any more.
     pub(super) fn publish_problem(&mut self) {
+        let problem = self.problem();
         let Some(loaded) = &mut self.loaded else { return };
-        let problem = loaded.disk.problem.clone();
         if let Some(problem) = &problem {
             tracing::warn!(document = %self.place.key, %problem, "prompt file cannot be used");
         }

@@ -13,10 +13,11 @@ async fn a_file_that_changes_while_a_client_types_loses_neither_change() {
     let mut ada = kit.join("a").await;
     kit.write("a.md", "One.\n\nTwo, by an editor.\n");
     ada.update("One, by Ada.\n\nTwo.\n").await;
+    let saved = kit.saved("a").await;
     ada.drain();
     assert_eq!(ada.text, "One, by Ada.\n\nTwo, by an editor.\n");
-    assert_eq!(kit.read("a.md"), ada.text);
-    assert_eq!(kit.kinds("prompts/a.md").await, ["external", "external", "edit", "merge"]);
+    assert_eq!(saved, ada.text);
+    assert_eq!(kit.kinds("prompts/a.md").await, ["external", "edit", "external", "merge"]);
 }
 
 #[tokio::test]
@@ -51,7 +52,7 @@ async fn a_change_of_the_front_matter_by_another_program_is_told_as_metadata() {
     assert_eq!(actions(&messages), ["update_metadata"]);
     assert_eq!(messages[0]["description"], "D");
     ada.update("two").await;
-    assert_eq!(kit.read("a.md"), "---\ndescription: D\n---\ntwo");
+    assert_eq!(kit.saved("a").await, "---\ndescription: D\n---\ntwo");
 }
 
 #[tokio::test]
@@ -82,7 +83,7 @@ async fn a_client_that_types_while_the_file_is_removed_keeps_its_text() {
     let mut ada = kit.join("a").await;
     std::fs::remove_file(kit.path("a.md")).unwrap();
     ada.update("one two").await;
-    assert_eq!(kit.read("a.md"), "one two");
+    assert_eq!(kit.saved("a").await, "one two");
     assert_eq!(ada.drain()[0]["success"], json!(true));
 }
 
@@ -91,14 +92,16 @@ async fn many_changes_from_both_sides_lose_no_word() {
     let kit = open(&[("a.md", "client:\n\neditor:\n")]).await;
     let mut ada = kit.join("a").await;
     for round in 0..30 {
-        let text = kit.read("a.md");
+        let text = kit.saved("a").await;
+        ada.drain();
         let typed = text.replacen("client:\n", &format!("client:\nada-{round}\n"), 1);
         let saved = text.replacen("editor:\n", &format!("editor:\nfile-{round}\n"), 1);
         kit.write("a.md", &saved);
         ada.update(&typed).await;
         ada.drain();
     }
-    let last = kit.read("a.md");
+    let last = kit.saved("a").await;
+    ada.drain();
     assert_eq!(ada.text, last);
     for round in 0..30 {
         assert!(last.contains(&format!("ada-{round}\n")), "{round}: {last}");

@@ -78,6 +78,12 @@ impl Kit {
         std::fs::read_to_string(self.path(path)).unwrap()
     }
 
+    /// The text of a document's file, when it has the newest one.
+    pub(crate) async fn saved(&self, id: &str) -> String {
+        let document = timeout(PATIENCE, self.prompts.saved(id, None)).await.expect("it is saved");
+        std::fs::read_to_string(document.unwrap().full_path()).unwrap()
+    }
+
     pub(crate) fn write(&self, path: &str, text: &str) {
         std::fs::write(self.path(path), text).unwrap();
     }

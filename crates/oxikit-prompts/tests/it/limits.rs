@@ -24,7 +24,7 @@ async fn a_store_that_cannot_write_is_an_error_and_recovers() {
     ada.update("one two").await;
     assert_eq!(ada.receive().await["success"], json!(true));
     assert_eq!(bob.receive().await["content"], "one two");
-    assert_eq!(kit.read("a.md"), "one two");
+    assert_eq!(kit.saved("a").await, "one two");
 }
 
 #[tokio::test]
@@ -75,24 +75,32 @@ fn with_small_files(test: &str) -> bool {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_full_disk_is_an_error_leaves_the_old_revision_and_recovers() {
-    if !with_small_files("limits::a_full_disk_is_an_error_leaves_the_old_revision_and_recovers") {
+async fn a_full_disk_is_named_keeps_the_change_in_the_history_and_recovers() {
+    if !with_small_files(
+        "limits::a_full_disk_is_named_keeps_the_change_in_the_history_and_recovers",
+    ) {
         return;
     }
     let kit = open(&[("a.md", "one")]).await;
     let mut ada = kit.join("a").await;
     let large = "x".repeat(10_000);
     ada.update(&large).await;
-    let status = ada.receive().await;
-    assert_eq!((&status["success"], &status["error"]["code"]), (&json!(false), &json!("storage")));
-    assert_eq!(kit.read("a.md"), "one");
-    assert_eq!(kit.texts("prompts/a.md").await, ["one"]);
+    assert_eq!(ada.receive().await["success"], json!(true), "the history has room");
+    let error = kit.prompts.saved("a", None).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Storage, "{error}");
+    assert_eq!(kit.read("a.md"), "one", "the old file is intact");
+    assert_eq!(kit.texts("prompts/a.md").await, ["one", &large]);
+    let problem = kit.prompts.problems().pop().unwrap();
+    assert!(problem.message.contains("could not be written"), "{}", problem.message);
+    let error = kit.prompts.submit("a", None, Submission::content(large.clone() + "x")).await;
+    assert!(error.unwrap_err().to_string().contains("stored as revision 3"));
     let error = kit.prompts.create(NewDocument::new("b", large)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::Storage, "{error}");
     assert_eq!(std::fs::read_dir(kit.path("")).unwrap().count(), 1, "no remains");
     ada.update("two").await;
     assert_eq!(ada.receive_action("update_status").await["success"], json!(true));
-    assert_eq!(kit.read("a.md"), "two");
+    assert_eq!(kit.saved("a").await, "two");
+    assert!(kit.prompts.problems().is_empty());
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ async fn two_plain_clients_that_edit_different_paragraphs_keep_both_edits_and_en
     bob.drain();
     assert_eq!(ada.text, "One, by Ada.\n\nTwo, by Bob.\n");
     assert_eq!(bob.text, ada.text);
-    assert_eq!(kit.read("a.md"), ada.text);
+    assert_eq!(kit.saved("a").await, ada.text);
     let texts = kit.texts("prompts/a.md").await;
     for sent in ["One, by Ada.\n\nTwo.\n", "One.\n\nTwo, by Bob.\n"] {
         assert!(texts.iter().any(|text| text == sent), "{sent:?} is in {texts:?}");
@@ -40,7 +40,7 @@ async fn the_sender_gets_a_status_and_the_others_get_the_content() {
         (&json!(2), &json!(1), &json!("edit"))
     );
     assert_eq!(update["hash"], status[0]["hash"]);
-    assert_eq!(kit.read("a.md"), "one two");
+    assert_eq!(kit.saved("a").await, "one two");
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn metadata_are_told_complete_and_keep_the_content() {
     assert_eq!(message["action"], "update_metadata");
     assert_eq!((&message["description"], &message["tags"]), (&json!("Jokes"), &json!(["x"])));
     assert_eq!(message["prompt_type"], "standard");
-    assert_eq!(kit.read("a.md"), "---\ntags: [x]\n# kept\ndescription: Jokes\n---\none");
+    assert_eq!(kit.saved("a").await, "---\ntags: [x]\n# kept\ndescription: Jokes\n---\none");
     ada.send(json!({ "action": "update_metadata", "description": "", "tags": [] })).await;
     let message = bob.receive().await;
     assert_eq!((&message["description"], &message["tags"]), (&json!(null), &json!([])));
@@ -177,7 +177,7 @@ async fn history_and_restore_work_over_the_connection() {
     assert_eq!(messages[4]["error"]["code"], "not_found");
     bob.drain();
     assert_eq!(bob.text, "one");
-    assert_eq!(kit.read("a.md"), "one");
+    assert_eq!(kit.saved("a").await, "one");
 }
 
 #[tokio::test]
@@ -321,7 +321,7 @@ async fn many_editors_at_once_lose_nothing_and_end_equal() {
         client
     });
     let mut clients: Vec<Client> = futures_util::future::join_all(edits).await;
-    let last = kit.read("a.md");
+    let last = kit.saved("a").await;
     for client in &mut clients {
         client.drain();
         assert_eq!(client.text, last);

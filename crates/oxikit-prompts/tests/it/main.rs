@@ -15,4 +15,5 @@ mod plain;
 mod random;
 mod renaming;
 mod safety;
+mod saving;
 mod shared;

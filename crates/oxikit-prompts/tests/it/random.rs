@@ -154,7 +154,7 @@ impl History {
     /// Everybody reads everything. Then all have the same text.
     async fn settle(mut self) -> Outcome {
         self.kit().prompts.reload().await.unwrap();
-        let document = self.kit().prompts.find("a", None).unwrap();
+        let document = self.kit().prompts.saved("a", None).await.unwrap();
         assert_eq!(self.kit().read("a.md"), document.text());
         for (number, editor) in self.clients.iter_mut().enumerate() {
             while let Some(oxikit_prompts::Outgoing::Text(text)) = editor.client.member.try_next() {

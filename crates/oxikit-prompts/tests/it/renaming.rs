@@ -30,6 +30,7 @@ async fn live_clients_follow_a_rename_and_save_to_the_new_file() {
     assert!(bob.drain().is_empty(), "a plain client is not told");
     bob.update("Be very kind.").await;
     assert_eq!(actions(&bob.drain()), ["update_status"]);
+    kit.saved("style").await;
     assert_eq!(kit.read("voices/style.md"), "Be very kind.");
     assert!(!kit.path("tone.md").exists());
     assert_eq!(bob.member.document().id, "style");
