@@ -159,7 +159,12 @@ impl Socket {
         poll_fn(|cx| self.poll_work(cx, batch, reads)).await
     }
 
-    fn poll_work(
+    /// [`work`](Self::work) for a caller that polls several sources itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`work`](Self::work).
+    pub fn poll_work(
         &mut self,
         cx: &mut Context<'_>,
         batch: &mut Batch,

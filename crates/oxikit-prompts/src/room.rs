@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 pub(crate) use outbox::Outbox;
 pub use outbox::Outgoing;
+use outbox::Told;
 pub(crate) use seen::SeenText;
 pub(crate) use snapshot::{Snapshot, message_text};
 
@@ -173,18 +174,21 @@ impl Room {
 
     /// Tells all members about a new state of the document.
     pub(crate) fn announce(&mut self, next: Snapshot, up_to_date: &UpToDate) {
-        self.remove_left();
         let next = Arc::new(next);
         let has_content = next.has_new_content();
         let has_metadata = next.has_new_metadata();
-        let mut is_somebody_slow = false;
+        let (mut is_somebody_slow, mut has_somebody_left) = (false, false);
         for (id, entry) in &self.members {
-            is_somebody_slow |= entry.outbox.is_waiting();
             let content = has_content && !up_to_date.content.contains(id);
             let metadata = has_metadata && !up_to_date.metadata.contains(id);
-            entry.outbox.announce(&next, content, metadata);
+            let told = entry.outbox.announce(&next, content, metadata);
+            is_somebody_slow |= told == Told::Behind;
+            has_somebody_left |= told == Told::Left;
         }
         self.current = next;
+        if has_somebody_left {
+            self.remove_left();
+        }
         if is_somebody_slow && self.sweep_at.is_none() {
             self.sweep_at = Some(Instant::now() + self.stall_time);
         }

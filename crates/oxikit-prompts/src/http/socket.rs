@@ -7,8 +7,10 @@
 
 mod liveness;
 
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::extract::{Request, State};
 use axum::http::header::SEC_WEBSOCKET_PROTOCOL;
@@ -17,7 +19,7 @@ use oxikit_http::websocket::{Batch, Ending, Handshake, Message, Socket, Utf8Byte
 use oxikit_wire::close_code;
 use oxikit_wire::prompts::{ClientMessage, ErrorCode, ErrorMessage, PROTOCOL, ServerMessage};
 use serde::Deserialize;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::failure::{Answer, Failure};
 use super::target::Target;
@@ -25,8 +27,6 @@ use super::{PromptApi, RouteOptions};
 use crate::{JoinOptions, Member, Outgoing, PromptsError};
 pub(crate) use liveness::Liveness;
 
-/// Maximum number of messages that are passed to the socket before it is read again.
-const MAX_MESSAGES_PER_WRITE: usize = 32;
 /// Maximum number of bytes of an error text. The rest is cut off: the parser repeats parts of the
 /// message, which may be large.
 const MAX_ERROR_TEXT: usize = 300;
@@ -152,43 +152,60 @@ impl Connection {
     async fn exchange(&mut self) -> End {
         let mut batch = Batch::default();
         let closing = self.api.sockets.closing().clone();
-        let timer = sleep_until(self.deadline());
-        tokio::pin!(timer);
+        let mut closing = pin!(closing.cancelled());
+        let mut timer = pin!(sleep_until(self.deadline()));
+        poll_fn(|cx| {
+            if let Poll::Ready(end) = self.poll_sources(cx, &mut batch, timer.as_mut()) {
+                return Poll::Ready(end);
+            }
+            closing.as_mut().poll(cx).map(|()| End::Socket(ENDING_SHUTDOWN))
+        })
+        .await
+    }
+
+    /// Polls everything once, and again whatever may go on because of it. A message for the client
+    /// is thus taken and sent by a single poll, which a `select!` would need two for.
+    fn poll_sources(
+        &mut self,
+        cx: &mut Context<'_>,
+        batch: &mut Batch,
+        mut timer: Pin<&mut Sleep>,
+    ) -> Poll<End> {
         loop {
-            self.handle_next(&mut batch);
+            self.handle_next(batch);
+            if let Some(handling) = &mut self.handling
+                && handling.as_mut().poll(cx).is_ready()
+            {
+                self.handling = None;
+                // The socket was not read meanwhile, so its silence says nothing.
+                self.liveness.received();
+                continue;
+            }
+            let had_room = self.socket.has_room();
+            if let Some(end) = self.write(cx) {
+                return Poll::Ready(end);
+            }
+            match self.socket.poll_work(cx, batch, self.handling.is_none()) {
+                Poll::Ready(Err(ending)) => return Poll::Ready(End::Socket(ending)),
+                Poll::Ready(Ok(())) => {
+                    if batch.take_received() {
+                        self.liveness.received();
+                    }
+                    continue;
+                }
+                // The client has read what it was sent: more may be sent.
+                Poll::Pending if !had_room && self.socket.has_room() => continue,
+                Poll::Pending => {}
+            }
             let deadline = self.deadline();
             if timer.deadline() != deadline {
                 timer.as_mut().reset(deadline);
             }
-            let reads = self.handling.is_none();
-            let takes = self.socket.has_room();
-            // Each future here loses nothing when it is dropped: the socket buffers partial frames
-            // itself, and the member keeps a message until `next` returns it.
-            tokio::select! {
-                worked = self.socket.work(&mut batch, reads) => {
-                    if let Err(ending) = worked {
-                        return End::Socket(ending);
-                    }
-                    if batch.take_received() {
-                        self.liveness.received();
-                    }
-                }
-                () = finished(&mut self.handling) => {
-                    self.handling = None;
-                    // The socket was not read meanwhile, so its silence says nothing.
-                    self.liveness.received();
-                }
-                outgoing = self.member.next(), if takes => {
-                    if let Some(end) = self.write(outgoing) {
-                        return end;
-                    }
-                }
-                () = &mut timer => {
-                    if let Some(ending) = self.handle_deadlines() {
-                        return End::Socket(ending);
-                    }
-                }
-                () = closing.cancelled() => return End::Socket(ENDING_SHUTDOWN),
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            if let Some(ending) = self.handle_deadlines() {
+                return Poll::Ready(End::Socket(ending));
             }
         }
     }
@@ -211,18 +228,16 @@ impl Connection {
         }
     }
 
-    /// Passes a message, and further ones that wait, to the socket.
-    fn write(&mut self, first: Outgoing) -> Option<End> {
-        let mut next = Some(first);
-        let mut count = 0;
-        while let Some(outgoing) = next {
-            match outgoing {
-                Outgoing::Text(text) => self.socket.send(Message::Text(text)),
-                Outgoing::Close { code, reason } => return Some(End::Member { code, reason }),
+    /// Passes the messages that wait to the socket, as long as the client reads them.
+    fn write(&mut self, cx: &Context<'_>) -> Option<End> {
+        while self.socket.has_room() {
+            match self.member.poll_next(cx) {
+                Poll::Ready(Outgoing::Text(text)) => self.socket.send(Message::Text(text)),
+                Poll::Ready(Outgoing::Close { code, reason }) => {
+                    return Some(End::Member { code, reason });
+                }
+                Poll::Pending => break,
             }
-            count += 1;
-            let takes = count < MAX_MESSAGES_PER_WRITE && self.socket.has_room();
-            next = if takes { self.member.try_next() } else { None };
         }
         None
     }
@@ -249,14 +264,6 @@ impl Connection {
             self.liveness.received();
         }
         self.liveness.ping_if_due(now, &self.api.options, &mut self.socket)
-    }
-}
-
-/// Ready when the message is handled; pending if there is none.
-async fn finished(handling: &mut Option<Handling>) {
-    match handling {
-        Some(handling) => handling.await,
-        None => std::future::pending().await,
     }
 }
 

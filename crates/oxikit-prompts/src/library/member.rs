@@ -4,6 +4,7 @@
 //! passes them on as texts.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use oxikit_core::timestamp;
 use oxikit_wire::prompts::{
@@ -125,6 +126,11 @@ impl Member {
     /// After [`Outgoing::Close`] it is pending for ever.
     pub async fn next(&self) -> Outgoing {
         self.outbox.next().await
+    }
+
+    /// [`next`](Self::next) for a transport that polls several sources itself.
+    pub fn poll_next(&self, cx: &Context<'_>) -> Poll<Outgoing> {
+        self.outbox.poll_next(cx)
     }
 
     /// The next message for the peer if there is one.

@@ -5,12 +5,13 @@
 //! document, except the answers to questions, so their order is that of the changes.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use oxikit_http::websocket::Utf8Bytes;
 use oxikit_wire::close_code;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::SharedText;
@@ -45,10 +46,17 @@ pub enum Outgoing {
 
 /// The messages that wait for a member.
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    queue: Mutex<Queue>,
-    /// Wakes the reader. There is one reader.
-    ready: Notify,
+pub(crate) struct Outbox(Mutex<Queue>);
+
+/// What the room learns about a member when it tells it about a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// The member had read all messages before.
+    InTime,
+    /// Messages were waiting before.
+    Behind,
+    /// The member has left.
+    Left,
 }
 
 #[derive(Debug)]
@@ -68,6 +76,8 @@ struct Queue {
     foreign_at: Option<Instant>,
     is_closed: bool,
     has_left: bool,
+    /// Wakes the reader, if it waits. There is one reader.
+    reader: Option<Waker>,
 }
 
 /// A message that waits.
@@ -97,36 +107,37 @@ impl Outbox {
             foreign_at: None,
             is_closed: false,
             has_left: false,
+            reader: None,
         };
-        let outbox = Self { queue: Mutex::new(queue), ready: Notify::new() };
-        outbox.ready.notify_one();
-        outbox
+        Self(Mutex::new(queue))
     }
 
     /// The next message. Cancel safe; after a close it never returns.
     pub(crate) async fn next(&self) -> Outgoing {
-        loop {
-            if let Some(message) = self.try_next() {
-                return message;
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// [`next`](Self::next) for a reader that polls several sources itself.
+    pub(crate) fn poll_next(&self, cx: &Context<'_>) -> Poll<Outgoing> {
+        let mut queue = self.lock();
+        match queue.pop() {
+            Some(item) => {
+                drop(queue);
+                Poll::Ready(item.into_outgoing())
             }
-            self.ready.notified().await;
+            None => {
+                if !queue.reader.as_ref().is_some_and(|reader| reader.will_wake(cx.waker())) {
+                    queue.reader = Some(cx.waker().clone());
+                }
+                Poll::Pending
+            }
         }
     }
 
     /// The next message if there is one.
     pub(crate) fn try_next(&self) -> Option<Outgoing> {
         let item = self.lock().pop()?;
-        // The text is made without the lock.
-        Some(match item {
-            Item::Reply(text) | Item::Presence(text) | Item::DependencyChanged { text, .. } => {
-                Outgoing::Text(text)
-            }
-            Item::Initial(snapshot) => Outgoing::Text(snapshot.initial()),
-            Item::Update(snapshot) => Outgoing::Text(snapshot.update()),
-            Item::Patched(snapshot) => Outgoing::Text(snapshot.patched()),
-            Item::Metadata(snapshot) => Outgoing::Text(snapshot.metadata()),
-            Item::Close { code, reason } => Outgoing::Close { code, reason },
-        })
+        Some(item.into_outgoing())
     }
 
     /// The newest state of the document.
@@ -168,11 +179,6 @@ impl Outbox {
         queue.rev = queue.rev.max(rev);
     }
 
-    /// Whether messages wait.
-    pub(super) fn is_waiting(&self) -> bool {
-        !self.lock().items.is_empty()
-    }
-
     /// Since when messages wait without the reader taking one; `None` if none wait.
     pub(super) fn waiting_since(&self) -> Option<Instant> {
         let queue = self.lock();
@@ -190,11 +196,19 @@ impl Outbox {
     /// Tells the member about a new state of the document: its content and its metadata if they are
     /// new to it. The content comes in steps if the member understands them and has the state
     /// before, else as a whole.
-    pub(super) fn announce(&self, next: &Arc<Snapshot>, has_content: bool, has_metadata: bool) {
-        if !has_content && !has_metadata {
-            return self.set_current(next);
-        }
-        self.push(|queue| {
+    pub(super) fn announce(
+        &self,
+        next: &Arc<Snapshot>,
+        has_content: bool,
+        has_metadata: bool,
+    ) -> Told {
+        let queue = self.lock();
+        let told = match queue.items.is_empty() {
+            _ if queue.has_left => return Told::Left,
+            true => Told::InTime,
+            false => Told::Behind,
+        };
+        Self::change(queue, |queue| {
             match has_content {
                 true if queue.can_patch(next) => queue.items.push_back(Item::Patched(next.clone())),
                 true => queue.update(next.clone()),
@@ -206,11 +220,7 @@ impl Outbox {
             }
             queue.set_current(next);
         });
-    }
-
-    /// Records the newest state, of which the member need not be told.
-    pub(super) fn set_current(&self, current: &Arc<Snapshot>) {
-        self.lock().set_current(current);
+        told
     }
 
     /// The whole content.
@@ -251,24 +261,34 @@ impl Outbox {
         self.push(|queue| queue.close(code, reason));
     }
 
-    /// Changes the queue, keeps it within its bounds and wakes the reader.
     fn push(&self, change: impl FnOnce(&mut Queue)) {
-        let mut queue = self.lock();
+        Self::change(self.lock(), change);
+    }
+
+    /// Changes the queue, keeps it within its bounds, and wakes the reader if messages wait.
+    fn change(mut queue: MutexGuard<'_, Queue>, change: impl FnOnce(&mut Queue)) {
         if queue.is_closed || queue.has_left {
             return;
         }
+        let was_empty = queue.items.is_empty();
+        change(&mut queue);
         if queue.items.is_empty() {
+            return;
+        }
+        if was_empty {
             queue.progress = Instant::now();
         }
-        change(&mut queue);
         queue.enforce_bounds();
+        let reader = queue.reader.take();
         drop(queue);
-        self.ready.notify_one();
+        if let Some(reader) = reader {
+            reader.wake();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // The queue is consistent after every statement.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -341,6 +361,20 @@ impl Queue {
 }
 
 impl Item {
+    /// The message. Its text is made without the lock of the queue.
+    fn into_outgoing(self) -> Outgoing {
+        match self {
+            Self::Reply(text) | Self::Presence(text) | Self::DependencyChanged { text, .. } => {
+                Outgoing::Text(text)
+            }
+            Self::Initial(snapshot) => Outgoing::Text(snapshot.initial()),
+            Self::Update(snapshot) => Outgoing::Text(snapshot.update()),
+            Self::Patched(snapshot) => Outgoing::Text(snapshot.patched()),
+            Self::Metadata(snapshot) => Outgoing::Text(snapshot.metadata()),
+            Self::Close { code, reason } => Outgoing::Close { code, reason },
+        }
+    }
+
     fn bytes(&self) -> usize {
         match self {
             Self::Reply(text) | Self::Presence(text) => text.len(),
