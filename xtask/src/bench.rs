@@ -8,6 +8,7 @@ mod goals;
 mod http;
 mod manager;
 mod peers;
+mod programs;
 mod prompts;
 mod reflection;
 mod report;

@@ -18,6 +18,7 @@ mod licences;
 mod metadata;
 mod package;
 mod papers;
+mod revision;
 mod services;
 mod spec;
 mod structure;
@@ -76,16 +77,26 @@ The development tasks of this repository.
         answers against their OpenAPI documents. The seed is printed; it repeats a run.
   cargo xtask bench [core] [scenario…]
         Processor time of the main operations, with their lower bounds and goals.
-  cargo xtask bench http [--rounds N | --replay FILE] [--before FOLDER] [--quick] [--long] [--docs] [scenario…]
+  cargo xtask bench http [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]
         The servers, beside a Rust floor, Genkit JS and Genkit Python. --long adds
         10,000 idle streams and a million requests; --docs writes docs/benchmarks.md
         and its picture.
+  cargo xtask bench sessions [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]
+        Turns of agents, in memory, SQLite and PostgreSQL, and lists of sessions. --long
+        adds a million sessions.
   cargo xtask bench reflection [--rounds N | --replay FILE] [--quick] [--docs] [scenario…]
         A server that sends every call to the developer tools, compared with the same
         server without them.
   cargo xtask bench manager [--rounds N | --replay FILE] [--quick] [--long] [--docs] [scenario…]
         The developer tools, beside the official manager and telemetry server. --long adds
         a million traces, which take a few minutes to be made.
+  cargo xtask bench a2a [--rounds N | --replay FILE] [--quick] [--docs] [scenario…]
+        Agents over A2A, beside a Rust floor and the official JavaScript and Python packages.
+  cargo xtask bench prompts [--rounds N | --replay FILE] [--quick] [--docs] [scenario…]
+        Live editing in the prompt manager, beside a Rust floor and a FastAPI server.
+  cargo xtask bench SUITE --before REVISION [--rounds N] [--quick] [--long] [scenario…]
+        Any suite but `core`: only our programs, in turns with those of another commit,
+        which are built in target/before. Figures that are more than 5 % worse are named.
   cargo xtask postgres [command…]
         A PostgreSQL server for tests: with a command while that runs, its address in
         OXIKIT_TEST_POSTGRES; else until standard input ends. The lines start, stop,

@@ -67,7 +67,13 @@ pub(crate) fn packages() -> Result<Vec<Package>> {
 
 /// The members of the workspace.
 pub(crate) fn members() -> Result<Vec<Package>> {
-    let json = tools::read(&mut tools::cargo(["metadata", "--format-version=1", "--no-deps"]))?;
+    members_of(&tools::root())
+}
+
+/// The members of the workspace in this folder.
+pub(crate) fn members_of(root: &Path) -> Result<Vec<Package>> {
+    let mut cargo = tools::cargo(["metadata", "--format-version=1", "--no-deps"]);
+    let json = tools::read(cargo.current_dir(root))?;
     parse(&serde_json::from_str(&json)?)
 }
 

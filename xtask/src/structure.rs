@@ -7,9 +7,6 @@ mod names;
 mod report;
 mod source;
 
-use std::path::Path;
-use std::process::Command;
-
 use anyhow::{Result, bail};
 
 pub(crate) use cycles::{Cycle, cycles};
@@ -17,7 +14,7 @@ pub(crate) use measures::Figures;
 pub(crate) use names::ReExports;
 pub(crate) use source::Crate;
 
-use crate::{metadata, tools};
+use crate::{metadata, revision, tools};
 use report::Report;
 
 /// Prints the tables of the working tree, of another commit, or of both.
@@ -37,24 +34,11 @@ fn of_working_tree() -> Result<Report> {
     Ok(Report::of("working tree", &Crate::read_all(&tools::root())?))
 }
 
-/// Checks a commit out into a temporary directory, so that neither the working tree nor the index
-/// changes.
+/// Reads the sources from a temporary directory.
 fn of_revision(revision: &str) -> Result<Report> {
     let dir = metadata::target_dir()?.join(format!("structure-{}", std::process::id()));
-    std::fs::create_dir_all(&dir)?;
-    let report =
-        check_out(revision, &dir).and_then(|()| Ok(Report::of(revision, &Crate::read_all(&dir)?)));
+    let report = revision::check_out(&revision::commit(revision)?, &dir)
+        .and_then(|()| Ok(Report::of(revision, &Crate::read_all(&dir)?)));
     std::fs::remove_dir_all(&dir)?;
     report
-}
-
-fn check_out(revision: &str, dir: &Path) -> Result<()> {
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(args).env("GIT_INDEX_FILE", dir.join("index")).current_dir(tools::root());
-        tools::read(&mut command)
-    };
-    git(&["read-tree", &format!("{revision}^{{commit}}")])?;
-    git(&["checkout-index", "--all", &format!("--prefix={}/", dir.display())])?;
-    Ok(())
 }

@@ -75,7 +75,7 @@ impl Unit {
     }
 }
 
-/// With so many digits after the point at most.
+/// With at most `digits` digits after the point.
 fn short(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

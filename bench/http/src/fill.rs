@@ -10,7 +10,7 @@ use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite};
 /// Number of concurrent writes, so that commits are shared.
 const AT_ONCE: usize = 512;
 
-/// Writes so many sessions of one turn each; every tenth is active.
+/// Writes `sessions` sessions of one turn each; every tenth is active.
 pub(crate) async fn fill(store: Arc<dyn SessionStore>, sessions: u32) -> anyhow::Result<()> {
     let owner = Owner::nobody();
     let message = Arc::new(Message::user("what is this about?"));

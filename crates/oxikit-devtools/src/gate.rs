@@ -4,7 +4,8 @@
 //! token; none replaces another. They run before the body is read.
 //!
 //! The token may be in the header `Authorization`, for programs that accept only a URL in the path
-//! below `/k/`, and for a WebSocket of the page among its subprotocols: see [`take_token`]. Wrong tokens are counted by address and answered with 429 after several ones.
+//! below `/k/`, and for a WebSocket of the page among its subprotocols: see [`take_token`]. Wrong
+//! tokens are counted by address and answered with 429 after several ones.
 
 use std::net::IpAddr;
 
@@ -41,15 +42,11 @@ pub(crate) struct Gate {
 type Refused = Box<Response<Body>>;
 
 impl Gate {
-    /// The checks for these options. The address of `host` counts as a name of this machine, unless
-    /// it is unspecified: a server on all addresses is reached by names that only the user knows.
+    /// The checks for these options.
     pub(crate) fn new(options: &DevServerOptions, token: Token) -> Self {
-        let own = (!options.host.is_unspecified()).then(|| match options.host {
-            IpAddr::V4(address) => address.to_string(),
-            IpAddr::V6(address) => format!("[{address}]"),
-        });
         let sender = SenderCheck::local()
-            .allow_hosts(options.allow_hosts.iter().cloned().chain(own))
+            .allow_hosts(options.allow_hosts.iter().cloned())
+            .allow_address(options.host)
             .allow_origins(options.allow_origins.iter().cloned())
             .without_https();
         Self { sender, token: TokenCheck::new(token) }

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use oxikit_core::{Status, StatusCode};
 use oxikit_http::reply::{TRACE_ID, error as error_response, json_response, stream_response};
+use oxikit_http::sse::{write_event, write_id};
 use oxikit_wire::rpc::{ErrorData, ErrorReply, frame};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -108,7 +109,9 @@ pub(crate) async fn events(runtimes: &Runtimes, spec: RunSpec) -> Response<Body>
     // Sent at once: the first chunk may depend on an input, and the client needs the id of the
     // trace to send one.
     let state = trace_id.as_deref().map(|trace_id| {
-        Ok(format!("event: state\ndata: {{\"traceId\":\"{trace_id}\"}}\n\n").into_bytes())
+        let mut event = Vec::new();
+        write_event(&mut event, "state", format!("{{\"traceId\":\"{trace_id}\"}}").as_bytes());
+        Ok(event)
     });
     let mut number = 0_u64;
     let pieces = pieces(run, move |piece, part| {
@@ -118,9 +121,8 @@ pub(crate) async fn events(runtimes: &Runtimes, spec: RunSpec) -> Response<Body>
             Part::End(Err(error)) => ("error", Cow::Owned(written(&own_error(&error)))),
         };
         number += 1;
-        piece.extend_from_slice(format!("id: {number}\nevent: {event}\ndata: ").as_bytes());
-        push_line(piece, &data);
-        piece.extend_from_slice(b"\n\n");
+        write_id(piece, number);
+        write_event(piece, event, &data);
     });
     let body = Body::from_stream(stream::iter(state).chain(pieces));
     named(stream_response(body), trace_id.as_deref())

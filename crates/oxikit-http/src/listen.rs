@@ -7,6 +7,7 @@ mod http2;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -168,18 +169,23 @@ where
         .max_headers(limits.header_fields)
         .serve_connection(io, service)
         .with_upgrades();
+    drive(connection, &draining, |connection| connection.graceful_shutdown()).await;
+}
+
+/// Serves a connection until it ends, and asks it by `shut_down` to end after the current requests
+/// when the server drains. A failure is only logged.
+async fn drive<C>(connection: C, draining: &CancellationToken, shut_down: impl FnOnce(Pin<&mut C>))
+where
+    C: Future<Output = hyper::Result<()>>,
+{
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,
         () = draining.cancelled() => {
-            connection.as_mut().graceful_shutdown();
+            shut_down(connection.as_mut());
             connection.await
         }
     };
-    log_failure(ended);
-}
-
-fn log_failure(ended: hyper::Result<()>) {
     if let Err(error) = ended {
         tracing::debug!(%error, "connection failed");
     }

@@ -3,7 +3,7 @@
 //! The check of the host stops DNS rebinding, the check of the origin stops pages of other
 //! sites. Neither replaces authentication.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
@@ -86,6 +86,28 @@ impl SenderCheck {
             hosts.extend(names);
         }
         self
+    }
+
+    /// Accepts the address that the server listens on as a host name too, unless it is unspecified:
+    /// a server on all addresses is reached by names that only its user knows.
+    ///
+    /// ```
+    /// use axum::http::{HeaderMap, HeaderValue, Uri};
+    /// use oxikit_http::SenderCheck;
+    ///
+    /// let check = SenderCheck::local().allow_address([192, 0, 2, 7].into());
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert("host", HeaderValue::from_static("192.0.2.7:4000"));
+    /// assert!(check.check(&Uri::from_static("/greet"), &headers).is_ok());
+    /// ```
+    #[must_use]
+    pub fn allow_address(self, address: IpAddr) -> Self {
+        let name = match address {
+            _ if address.is_unspecified() => None,
+            IpAddr::V4(address) => Some(address.to_string()),
+            IpAddr::V6(address) => Some(format!("[{address}]")),
+        };
+        self.allow_hosts(name)
     }
 
     /// Lets pages of these origins call, such as `https://app.example`.

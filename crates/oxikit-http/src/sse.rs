@@ -29,6 +29,21 @@ pub fn end_event(out: &mut Vec<u8>) {
     out.extend_from_slice(b"\n\n");
 }
 
+/// Writes a whole event whose data is JSON.
+///
+/// ```
+/// let mut out = Vec::new();
+/// oxikit_http::sse::write_event(&mut out, "done", b"{\"a\":\n1}");
+/// assert_eq!(out, b"event: done\ndata: {\"a\":1}\n\n");
+/// ```
+pub fn write_event(out: &mut Vec<u8>, name: &str, json: &[u8]) {
+    begin_event(out, name);
+    let begin = out.len();
+    out.extend_from_slice(json);
+    join_lines(out, begin);
+    end_event(out);
+}
+
 /// Writes the `id:` line of an event. A client that has lost its connection sends it back as
 /// `Last-Event-ID` to resume there. It is called before [`begin_event`].
 pub fn write_id(out: &mut Vec<u8>, id: impl fmt::Display) {

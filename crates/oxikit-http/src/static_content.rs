@@ -37,6 +37,23 @@ pub fn not_cached(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
+/// Whether `If-None-Match` names the tag of the current version, so that the response is 304.
+///
+/// ```
+/// use axum::http::{HeaderMap, HeaderValue};
+/// use oxikit_http::static_content::has_current;
+///
+/// let mut asked = HeaderMap::new();
+/// asked.insert("if-none-match", HeaderValue::from_static("\"old\", W/\"new\""));
+/// assert!(has_current(&asked, b"\"new\""));
+/// assert!(!has_current(&asked, b"\"newer\""));
+/// ```
+pub fn has_current(asked: &HeaderMap, tag: &[u8]) -> bool {
+    let lists = asked.get_all(IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+    let mut tags = lists.flat_map(|list| list.split(','));
+    tags.any(|known| known.trim().trim_start_matches("W/").as_bytes() == tag)
+}
+
 /// A document that is written once, with a tag by which clients ask whether it has changed.
 ///
 /// ```
@@ -68,13 +85,8 @@ impl Document {
 
     /// The response: the document, or 304 if `If-None-Match` names its current tag.
     pub fn response(&self, asked: &HeaderMap) -> Response<Body> {
-        let is_known = asked.get_all(IF_NONE_MATCH).iter().any(|known| {
-            known.to_str().is_ok_and(|known| {
-                known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == self.etag)
-            })
-        });
         let mut response = content(self.media_type, self.bytes.clone());
-        if is_known {
+        if has_current(asked, self.etag.as_bytes()) {
             *response.status_mut() = HttpStatus::NOT_MODIFIED;
             *response.body_mut() = Body::empty();
         }

@@ -3,25 +3,17 @@
 //! They run before a body is parsed, so that a client cannot make the port hold a large or slow
 //! body in memory.
 
-use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::{Bytes, to_bytes};
+use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
-use http_body_util::LengthLimitError;
-use oxikit_core::StatusCode as Code;
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use oxikit_http::Limits;
+use oxikit_http::body::read_body;
 
 use super::answer::{PROTOBUF, Refused};
 use super::port::PortState;
-
-/// Time to send a body, to which [`MEBIBYTE_TIME`] is added for each MiB of the maximum size. A
-/// slower body is answered with 408.
-const BODY_TIME: Duration = Duration::from_secs(30);
-/// Additional time for each MiB.
-const MEBIBYTE_TIME: Duration = Duration::from_secs(1);
 
 /// A JSON body.
 #[derive(Debug)]
@@ -81,29 +73,12 @@ fn form_of(headers: &HeaderMap) -> Result<Form, Refused> {
 
 /// Reads the body, up to `max` bytes and for a limited time.
 async fn read(request: Request, max: usize) -> Result<Bytes, Refused> {
-    let too_large = || {
-        let message = format!("the body has more than {max} bytes");
-        Refused::new(StatusCode::PAYLOAD_TOO_LARGE, Code::ResourceExhausted, message)
-    };
-    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let length = length.and_then(|length| length.parse::<u64>().ok());
-    if length.is_some_and(|length| length > max as u64) {
-        return Err(too_large());
-    }
-    let time = BODY_TIME + MEBIBYTE_TIME * u32::try_from(max >> 20).unwrap_or(u32::MAX);
-    match tokio::time::timeout(time, to_bytes(request.into_body(), max)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_limit(&error) => Err(too_large()),
-        Ok(Err(_)) => Err(Refused::invalid("the body is not complete")),
-        Err(_) => {
-            let message = "the body took too long";
-            Err(Refused::new(StatusCode::REQUEST_TIMEOUT, Code::DeadlineExceeded, message))
-        }
-    }
-}
-
-/// Whether the body was longer than allowed. A client may send more than its `Content-Length`
-/// says, or not say it.
-fn is_limit(error: &axum::Error) -> bool {
-    error.source().is_some_and(|source| source.is::<LengthLimitError>())
+    let mut limits = Limits::default();
+    limits.body_bytes = max;
+    let (head, body) = request.into_parts();
+    let read = read_body(&head.headers, body, &limits).await;
+    read.map_err(|error| {
+        let status = error.status();
+        Refused::new(error.http(), status.code(), status.message())
+    })
 }

@@ -4,11 +4,10 @@ use std::fmt;
 
 use axum::body::Body;
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG, IF_NONE_MATCH,
-    VARY,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use oxikit_http::static_content::content;
+use oxikit_http::static_content::{content, has_current};
 
 /// Content Security Policy of the page: everything comes from the page's own server, nothing is
 /// inline, and no other page may show it in a frame. Only Svelte's own templates may become
@@ -92,7 +91,7 @@ impl Asset {
     pub fn response(&self, asked: &HeaderMap) -> Response<Body> {
         let gzip = self.gzip.filter(|_| accepts_gzip(asked));
         let mut response = content(self.media_type(), Body::from(gzip.unwrap_or(self.bytes)));
-        if self.is_known(asked) {
+        if has_current(asked, self.tag.as_bytes()) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             *response.body_mut() = Body::empty();
         }
@@ -116,13 +115,6 @@ impl Asset {
             set(CONTENT_SECURITY_POLICY, POLICY);
         }
         response
-    }
-
-    /// Whether the client has the current version.
-    fn is_known(&self, asked: &HeaderMap) -> bool {
-        let tags = asked.get_all(IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
-        tags.flat_map(|tags| tags.split(','))
-            .any(|tag| tag.trim().trim_start_matches("W/") == self.tag)
     }
 }
 

@@ -204,7 +204,7 @@ fn many_tasks(peer: Peer) -> Result<Value> {
     }))
 }
 
-/// Sends so many requests over so many connections; fails if one of them does.
+/// Sends `count` requests over `connections` connections; fails if one of them does.
 fn load(
     server: &Server,
     command: &str,

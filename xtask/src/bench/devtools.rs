@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::peers::{self, Peer};
+use super::programs;
 use super::rooms::Rooms;
 use super::tool_server::{Settings, ToolServer};
 use crate::tools;
@@ -21,15 +22,16 @@ const COUNT: &str = r#"{"key":"/flow/count","input":{"n":10000}}"#;
 const SETTLE: Duration = Duration::from_millis(500);
 /// Traces that are stored to see what that costs among those that are there.
 const INGESTED: u32 = 3_000;
-/// Databases of traces are made again after so long, before the tools find them too old.
+/// Databases of traces are made again after this time, before the tools delete their traces as too
+/// old.
 const KEPT: Duration = Duration::from_secs(5 * 24 * 60 * 60);
 
 /// The state that is kept between the trials of a run.
 #[derive(Default)]
 pub(super) struct DevTools {
-    /// With so many runtimes.
+    /// Managers, by the number of their runtimes.
     managers: HashMap<(Peer, usize), ToolServer>,
-    /// Official servers with so many traces, which take long to be filled.
+    /// Official servers, by the number of their traces. Filling them takes long.
     filled: HashMap<(Peer, u32), ToolServer>,
     /// Cost of a post with a thousand stored traces, in this round.
     ingest_1k_us: Option<f64>,
@@ -89,7 +91,7 @@ pub(super) fn spans_by_ten(_: &mut DevTools, peer: Peer, count: u32) -> Result<V
     load(&server, &["traces", &server.traces(), "-c", "4", "-n", &count.to_string()])
 }
 
-/// One trace that grows to so many spans.
+/// One trace that grows to `count` spans.
 pub(super) fn append(_: &mut DevTools, peer: Peer, count: u32) -> Result<Value> {
     let server = ToolServer::start(peer, &Settings::default())?;
     load(&server, &["append", &server.traces(), "-n", &count.to_string()])
@@ -103,7 +105,7 @@ pub(super) fn idle_sockets(_: &mut DevTools, peer: Peer, count: u32) -> Result<V
     load(&server, &["sockets", &server.sockets, "-c", &count.to_string(), "--secs", "8"])
 }
 
-/// Lists, searches and posts among so many traces, and what starting with them takes.
+/// Lists, searches and posts among `SIZE` traces, and the time to start with them.
 pub(super) fn traces<const SIZE: u32>(
     tools: &mut DevTools,
     peer: Peer,
@@ -182,7 +184,7 @@ pub(super) fn binary(_: &mut DevTools, peer: Peer, _: u32) -> Result<Value> {
 }
 
 impl DevTools {
-    /// An official server with so many traces, posted one after the other.
+    /// An official server with this number of traces, posted one after the other.
     fn filled(&mut self, peer: Peer, traces: u32) -> Result<&ToolServer> {
         Ok(match self.filled.entry((peer, traces)) {
             Entry::Occupied(server) => server.into_mut(),
@@ -196,9 +198,9 @@ impl DevTools {
     }
 }
 
-/// A database with so many traces of a span each, made once and kept.
+/// A database with this number of traces of one span each, made once and kept.
 fn database(traces: u32) -> Result<PathBuf> {
-    let path = peers::out_dir()?.join(format!("traces-{traces}.db"));
+    let path = peers::out_dir()?.join(format!("traces-{traces}-{}.db", programs::label()));
     let is_young =
         |path: &PathBuf| Some(path.metadata().ok()?.modified().ok()?.elapsed().ok()? < KEPT);
     if is_young(&path) == Some(true) {

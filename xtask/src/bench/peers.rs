@@ -4,37 +4,12 @@ use std::fs::File;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{metadata, tools};
-
-/// The folder of our programs, if it is another than that of this checkout: those of an
-/// earlier commit, which are measured in turns with the current ones.
-static EARLIER_PROGRAMS: Mutex<Option<PathBuf>> = Mutex::new(None);
-
-/// From now on our programs are those of this folder, or those of this checkout.
-pub(super) fn use_programs_of(folder: Option<PathBuf>) {
-    *EARLIER_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner) = folder;
-}
-
-fn earlier_programs() -> Option<PathBuf> {
-    EARLIER_PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// A word for files of the programs that are used now.
-pub(super) fn programs_label() -> &'static str {
-    if earlier_programs().is_some() { "before" } else { "now" }
-}
-
-fn our_program(name: &str) -> Result<PathBuf> {
-    Ok(match earlier_programs() {
-        Some(folder) => folder.join(name),
-        None => metadata::target_dir()?.join("release").join(name),
-    })
-}
+use super::programs;
+use crate::tools;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Peer {
@@ -114,17 +89,11 @@ impl Peer {
 
     /// Installs or builds it.
     pub(super) fn prepare(self) -> Result<()> {
-        if Self::OURS.contains(&self) && earlier_programs().is_some() {
-            return Ok(());
-        }
         match self {
             Self::Floor => build_floor(&[]),
             Self::FloorOrdered => build_floor(&["--features=ordered", "--bin=floor-ordered"]),
-            Self::Oxikit => build(&["--package=oxikit-bench", "--bin=oxikit-bench"]),
-            Self::OxikitStores => build(&["--package=oxikit-bench", "--bin=oxikit-bench-stores"]),
-            // Together, so that what both use is built once.
-            Self::Tools | Self::Prompts => {
-                build(&["--package=oxikit-cli", "--package=oxikit-bench-traces"])
+            Self::Oxikit | Self::OxikitStores | Self::Tools | Self::Prompts => {
+                programs::prepare(self.our_programs())
             }
             Self::GenkitJs => install_js("genkit-express"),
             Self::OfficialManager => install_js("genkit-manager"),
@@ -137,14 +106,25 @@ impl Peer {
         }
     }
 
+    /// The programs of this repository that it needs, the one that is measured first. They are
+    /// built together, so that their dependencies are built once.
+    pub(super) fn our_programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Oxikit => &["oxikit-bench"],
+            Self::OxikitStores => &["oxikit-bench-stores"],
+            Self::Tools | Self::Prompts => &["oxikit", TRACE_FILLER],
+            _ => &[],
+        }
+    }
+
     /// The command that starts it. It listens on `$PORT`.
     pub(super) fn program(self) -> Result<PathBuf> {
         Ok(match self {
             Self::Floor => floor_target().join("release/floor"),
             Self::FloorOrdered => floor_target().join("release/floor-ordered"),
-            Self::Oxikit => our_program("oxikit-bench")?,
-            Self::OxikitStores => our_program("oxikit-bench-stores")?,
-            Self::Tools | Self::Prompts => our_program("oxikit")?,
+            Self::Oxikit | Self::OxikitStores | Self::Tools | Self::Prompts => {
+                programs::path(self.our_programs()[0])?
+            }
             Self::GenkitJs => dir("genkit-express").join("start.sh"),
             Self::OfficialManager => dir("genkit-manager").join("start.sh"),
             Self::OfficialTelemetry => dir("genkit-telemetry").join("start.sh"),
@@ -164,8 +144,10 @@ pub(super) fn load_client() -> PathBuf {
 
 /// The program that fills a database with traces, once our tools are built.
 pub(super) fn trace_filler() -> Result<PathBuf> {
-    our_program("oxikit-bench-traces")
+    programs::path(TRACE_FILLER)
 }
+
+const TRACE_FILLER: &str = "oxikit-bench-traces";
 
 fn dir(peer: &str) -> PathBuf {
     tools::root().join("bench/peers").join(peer)
@@ -173,10 +155,6 @@ fn dir(peer: &str) -> PathBuf {
 
 fn floor_target() -> PathBuf {
     dir("rust-floor").join("target")
-}
-
-fn build(packages: &[&str]) -> Result<()> {
-    tools::run(tools::cargo(["build", "--release", "--quiet"]).args(packages))
 }
 
 fn build_floor(options: &[&str]) -> Result<()> {

@@ -46,21 +46,38 @@ impl Samples {
     }
 
     pub(super) fn median(&self, figure: &str, peer: Peer) -> Option<f64> {
-        let mut values = self.values.get(&peer)?.get(figure)?.clone();
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        Some(match values.len() % 2 {
-            1 => values[middle],
-            _ => f64::midpoint(values[middle - 1], values[middle]),
-        })
+        median(self.values(figure, peer))
+    }
+
+    /// The values of all counted rounds that did not fail, in their order.
+    pub(super) fn values(&self, figure: &str, peer: Peer) -> &[f64] {
+        let of_peer = self.values.get(&peer);
+        of_peer.and_then(|figures| figures.get(figure)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Number of requests and of whole rounds that failed.
+    pub(super) fn error_count(&self, figure: &'static str, peer: Peer) -> u64 {
+        self.errors.get(&(figure, peer)).copied().unwrap_or_default()
     }
 
     fn errors(&self, figure: &'static str) -> Vec<String> {
         let errors = Peer::ALL.into_iter().filter_map(|peer| {
-            let count = *self.errors.get(&(figure, peer))?;
+            let count = self.error_count(figure, peer);
             (count > 0).then(|| format!("{count} errors of {}", peer.name()))
         });
         errors.collect()
+    }
+}
+
+/// The value in the middle; `None` if there are no values.
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
     }
 }
 

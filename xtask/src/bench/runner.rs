@@ -5,7 +5,6 @@ mod before;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::devtools::DevTools;
 use super::peers::{self, Peer, Server};
+use super::programs;
 use super::report::{Report, Samples};
 use super::scenario::{How, Scenario, Suite, Trial};
 use super::stores::{Kept, Stores};
@@ -29,8 +29,8 @@ struct Options {
     writes_docs: bool,
     /// The lines of an earlier run, instead of measuring.
     replayed: Option<String>,
-    /// A folder with our programs of an earlier commit, to be measured in turns with these.
-    before: Option<PathBuf>,
+    /// An earlier commit, whose programs are measured in turns with those of this checkout.
+    before: Option<String>,
     /// Only scenarios with one of these in their names.
     names: Vec<String>,
 }
@@ -61,12 +61,15 @@ impl Options {
                         Some(args.next().context("`--replay` wants a file")?.clone());
                 }
                 "--before" => {
-                    let folder = args.next().context("`--before` wants a folder of programs")?;
-                    options.before = Some(PathBuf::from(folder).canonicalize()?);
+                    let revision = args.next().context("`--before` wants a revision")?;
+                    options.before = Some(revision.clone());
                 }
                 word if word.starts_with('-') => bail!("there is no option `{word}`"),
                 word => options.names.push(word.to_owned()),
             }
+        }
+        if options.before.is_some() && (options.writes_docs || options.replayed.is_some()) {
+            bail!("`--before` measures only our programs: it goes without `--docs` and `--replay`");
         }
         if options.rounds == 0 {
             options.rounds = if options.is_quick { 1 } else { 5 };
@@ -89,8 +92,8 @@ pub(super) fn run(suite: &'static Suite, args: &[String]) -> Result<()> {
     if scenarios.is_empty() {
         bail!("no scenario has a name with {:?} in it", options.names);
     }
-    if let Some(folder) = &options.before {
-        return before::compare(suite, &options, &scenarios, folder);
+    if let Some(revision) = &options.before {
+        return before::compare(suite, &options, &scenarios, revision);
     }
     let (samples, skipped, rounds) = match &options.replayed {
         Some(file) => replay(suite, file)?,
@@ -109,7 +112,7 @@ pub(super) fn run(suite: &'static Suite, args: &[String]) -> Result<()> {
 type Outcome = (Samples, Vec<(Peer, String)>, usize);
 
 fn record(suite: &Suite, options: &Options, scenarios: &[&'static Scenario]) -> Result<Outcome> {
-    let mut bench = Bench::prepare(suite, options, scenarios)?;
+    let mut bench = Bench::prepare(suite, options, scenarios, |_| true)?;
     let yardsticks = yardsticks(suite, scenarios);
     // The first round warms up and is not counted.
     for round in 0..=options.rounds {
@@ -176,9 +179,16 @@ struct Bench {
 }
 
 impl Bench {
-    fn prepare(suite: &Suite, options: &Options, scenarios: &[&Scenario]) -> Result<Self> {
+    /// Builds and starts the peers of the scenarios for which `is_wanted` holds.
+    fn prepare(
+        suite: &Suite,
+        options: &Options,
+        scenarios: &[&Scenario],
+        is_wanted: fn(Peer) -> bool,
+    ) -> Result<Self> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-        let lines = peers::out_dir()?.join(format!("{}-{seconds}.jsonl", suite.name));
+        let lines =
+            peers::out_dir()?.join(format!("{}-{seconds}-{}.jsonl", suite.name, programs::label()));
         let mut bench = Self {
             servers: HashMap::new(),
             tools: DevTools::default(),
@@ -189,7 +199,8 @@ impl Bench {
             stores: Stores::default(),
             traced: HashMap::new(),
         };
-        let takes_part = |peer: Peer| scenarios.iter().any(|scenario| scenario.has(peer));
+        let takes_part =
+            |peer: Peer| is_wanted(peer) && scenarios.iter().any(|scenario| scenario.has(peer));
         // The load client is built with the floor.
         for peer in Peer::ALL.into_iter().filter(|peer| *peer == Floor || takes_part(*peer)) {
             eprintln!("preparing {}", peer.name());
@@ -406,5 +417,8 @@ mod tests {
         let names: Vec<_> = scenarios.filter(|s| options.wants(s)).map(|s| s.name).collect();
         assert_eq!(names, ["idle-1000", "idle-10000"]);
         assert!(Options::parse(&["--fast".to_owned()]).is_err());
+        let args = ["--before", "v1", "--docs"].map(str::to_owned);
+        assert_eq!(Options::parse(&args[..2]).unwrap().before.as_deref(), Some("v1"));
+        assert!(Options::parse(&args).is_err());
     }
 }

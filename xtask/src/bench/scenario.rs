@@ -39,7 +39,7 @@ pub(super) enum How {
     Start,
     /// On a server of its own with this kind of store, empty.
     Store(&'static str),
-    /// The same with so many sessions in it.
+    /// The same with this number of sessions in it.
     Sessions(&'static str, u32),
     /// As standing, and ours beside itself under the developer tools.
     Traced {
@@ -52,7 +52,7 @@ pub(super) enum How {
     Tools(Trial),
 }
 
-/// Starts what it needs, loads the peer with so many requests, and answers its figures.
+/// Starts what it needs, loads the peer with this number of requests, and returns its figures.
 pub(super) enum Trial {
     /// On servers that stay, and have to be warmed up.
     Standing(fn(&mut DevTools, Peer, u32) -> Result<Value>),

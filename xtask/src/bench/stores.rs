@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::peers::{self, Peer, Server};
+use super::programs;
 use crate::services::{self, Postgres};
 use crate::tools;
 
@@ -47,7 +48,7 @@ impl Stores {
         Ok(Kept(name))
     }
 
-    /// A store with so many sessions, filled once.
+    /// A store with this number of sessions, filled once.
     pub(super) fn with_sessions(
         &mut self,
         kind: &'static str,
@@ -57,8 +58,7 @@ impl Stores {
         if let Some(kept) = self.filled.get(&(kind, rows)) {
             return Ok(kept.clone());
         }
-        let file =
-            peers::out_dir()?.join(format!("sessions-{rows}-{}.db", peers::programs_label()));
+        let file = peers::out_dir()?.join(format!("sessions-{rows}-{}.db", programs::label()));
         remove(&file);
         let kept = Kept(format!("{kind}:{}", file.display()));
         eprintln!("filling a store with {rows} sessions");

@@ -167,8 +167,8 @@ pub(super) fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Adds to a file of which so many bytes are used. What is behind them was never
-/// answered and is cut off. Durable when it is answered.
+/// Appends to a file whose first `used` bytes are valid. Bytes behind them belong to a write that
+/// was never acknowledged, and are cut off. The file is synchronised before the function returns.
 pub(super) fn append(path: &Path, used: u64, bytes: &[u8]) -> io::Result<()> {
     let mut file = file_options().open(path)?;
     let length = file.metadata()?.len();

@@ -11,6 +11,7 @@ use axum::http::StatusCode as HttpStatus;
 use futures_util::{Stream, stream};
 use oxikit_core::Status;
 use oxikit_http::reply::{json_response, stream_response};
+use oxikit_http::sse::write_event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -109,8 +110,8 @@ pub(crate) async fn stream(
 /// The progress of an evaluation, and then its end.
 fn events(
     progress: mpsc::Receiver<Progress>,
-    work: Pin<Box<dyn Future<Output = String> + Send>>,
-) -> impl Stream<Item = Result<String, Infallible>> + Send {
+    work: Pin<Box<dyn Future<Output = Vec<u8>> + Send>>,
+) -> impl Stream<Item = Result<Vec<u8>, Infallible>> + Send {
     stream::unfold(Some((progress, work)), |reader| async move {
         let (mut progress, mut work) = reader?;
         // The evaluation makes progress only while this stream is polled, so a client that
@@ -122,20 +123,22 @@ fn events(
             }
             end = &mut work => {
                 // Progress that was sent just before the end comes first.
-                let mut last = String::new();
+                let mut last = Vec::new();
                 while let Ok(step) = progress.try_recv() {
-                    last.push_str(&event("progress", &step));
+                    last.extend(event("progress", &step));
                 }
-                Some((Ok(last + &end), None))
+                last.extend(end);
+                Some((Ok(last), None))
             }
         }
     })
 }
 
-/// A server-sent event. JSON that serde writes has no line feeds.
-fn event(name: &str, data: &impl Serialize) -> String {
-    let data = serde_json::to_string(data).unwrap_or_default();
-    format!("event: {name}\ndata: {data}\n\n")
+/// A server-sent event.
+fn event(name: &str, data: &impl Serialize) -> Vec<u8> {
+    let mut event = Vec::new();
+    write_event(&mut event, name, &serde_json::to_vec(data).unwrap_or_default());
+    event
 }
 
 /// `GET /api/v1/evaluations/{evaluation}`: one evaluation with its results.
@@ -211,9 +214,10 @@ mod tests {
                 let step = Progress::Case { done, test_case_id: "a".to_owned(), error: None };
                 tx.send(step).await.unwrap();
             }
-            "end".to_owned()
+            b"end".to_vec()
         };
-        let Ok(text) = events(progress, Box::pin(work)).try_collect::<String>().await;
+        let Ok(pieces) = events(progress, Box::pin(work)).try_concat().await;
+        let text = String::from_utf8(pieces).unwrap();
         let case = |done| {
             format!(
                 "event: progress\ndata: {{\"type\":\"case\",\"done\":{done},\"testCaseId\":\"a\"}}\n\n"

@@ -7,6 +7,7 @@ use axum::extract::State;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use oxikit_http::reply::stream_response;
+use oxikit_http::sse::{write_event, write_id};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,8 +55,10 @@ pub(crate) async fn events(
                 () = shared.closing.cancelled() => return None,
             }
             let list = changes.borrow_and_update().clone();
-            let list = serde_json::to_string(&listed(&shared, &list)).ok()?;
-            let event = format!("id: {number}\nevent: runtimes\ndata: {list}\n\n");
+            let list = serde_json::to_vec(&listed(&shared, &list)).ok()?;
+            let mut event = Vec::with_capacity(list.len() + 32);
+            write_id(&mut event, number);
+            write_event(&mut event, "runtimes", &list);
             Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), (changes, number + 1)))
         }
     });

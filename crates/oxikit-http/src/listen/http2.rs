@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
-use super::{http1, log_failure};
+use super::{drive, http1};
 use crate::limits::Limits;
 use crate::stall_guard::StallGuard;
 
@@ -81,15 +81,7 @@ where
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(limits.stalled_reader_time)
         .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = draining.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    log_failure(ended);
+    drive(connection, &draining, |connection| connection.graceful_shutdown()).await;
 }
 
 /// A connection whose first bytes were read already; they are given out again.

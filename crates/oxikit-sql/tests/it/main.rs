@@ -6,6 +6,8 @@
 mod model;
 #[cfg(feature = "sqlite")]
 mod odd_files;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod player;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "sqlite")]

@@ -24,8 +24,8 @@ struct World {
     second: u32,
 }
 
-/// The two that `open` opens share their sessions, which are none at first. Of the usual
-/// seeds, so many are tried.
+/// Compares two handles of one store with the store in memory. `open` returns both handles of a
+/// store that is empty. `usual` is the number of seeds.
 #[expect(clippy::print_stdout, reason = "the seed is for whoever runs the tests")]
 pub(crate) async fn two_handles_are_like_memory(
     usual: u64,

@@ -79,7 +79,7 @@ async fn requests_do_not_wait_for_each_others_answers() {
     assert_eq!(app.exporter.dropped(), 0);
 }
 
-/// Serves connections that end after so many answers, until all these traces are
+/// Serves connections that end after `each` answers, until all these traces are
 /// there; also how many connections that took.
 async fn serve_few_each(listener: tokio::net::TcpListener, each: usize, traces: usize) -> usize {
     let mut seen = BTreeSet::new();

@@ -5,7 +5,6 @@ mod application;
 mod away;
 mod batches;
 mod collector;
-mod cost;
 mod logs;
 #[cfg(feature = "otlp")]
 mod otlp;

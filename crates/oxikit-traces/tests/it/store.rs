@@ -11,7 +11,6 @@ mod posts;
 mod query;
 mod recordings;
 mod sessions;
-mod speed;
 mod torn;
 mod upgrade;
 mod words;

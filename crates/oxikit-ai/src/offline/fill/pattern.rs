@@ -8,8 +8,8 @@ const MAX_LEN: usize = 4096;
 /// Maximum nesting depth of groups. Patterns with deeper ones are not understood.
 const MAX_DEPTH: usize = 32;
 
-/// A text that matches the pattern, where everything that may repeat is repeated
-/// so many times if it can be. `None` for patterns that are not understood, such
+/// A text that matches the pattern. Every part that may repeat occurs `repeat` times, as far as
+/// the pattern allows it. `None` for patterns that are not understood, such
 /// as those with back references or look-around.
 pub(super) fn sample(pattern: &str, repeat: usize) -> Option<String> {
     let mut sampler = Sampler { rest: pattern.chars().peekable(), repeat };

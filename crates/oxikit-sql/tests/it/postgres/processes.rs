@@ -8,7 +8,7 @@ use oxikit_core::ports::{
 };
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use super::child::Player;
+use super::child;
 use super::server::{schema, store_in, url};
 use super::turns::{LONG, after, texts, turn, wait_for_lease};
 
@@ -16,7 +16,7 @@ use super::turns::{LONG, after, texts, turn, wait_for_lease};
 async fn sixteen_writers_in_two_processes_lose_and_mix_nothing() {
     let Some(url) = url() else { return };
     let schema = schema();
-    let mut players = ["one", "two"].map(|name| Player::start(name, &url, &schema));
+    let mut players = ["one", "two"].map(|name| child::start(name, &url, &schema));
     for player in &mut players {
         assert_eq!(player.hear().as_deref(), Some("done"));
     }
@@ -35,7 +35,7 @@ async fn a_killed_process_holds_no_lease_and_its_work_is_found() {
     let Some(url) = url() else { return };
     let schema = schema();
     let store = store_in(&url, &schema).await;
-    let mut player = Player::start("hold", &url, &schema);
+    let mut player = child::start("hold", &url, &schema);
     assert_eq!(player.hear().as_deref(), Some("held"));
     let refused = store.lease(&Owner::nobody(), "session", LONG).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "its holder lives: {refused:?}");
@@ -71,7 +71,7 @@ async fn a_frozen_holder_is_fenced_when_it_wakes() {
     let Some(url) = url() else { return };
     let schema = schema();
     let store = store_in(&url, &schema).await;
-    let mut player = Player::start("freeze", &url, &schema);
+    let mut player = child::start("freeze", &url, &schema);
     assert_eq!(player.hear().as_deref(), Some("held"));
     player.signal("-STOP");
     let lease = wait_for_lease(&store).await.unwrap();
@@ -90,7 +90,7 @@ async fn a_frozen_holder_is_fenced_when_it_wakes() {
 async fn what_was_acknowledged_outlives_a_kill() {
     let Some(url) = url() else { return };
     let schema = schema();
-    let mut player = Player::start("write", &url, &schema);
+    let mut player = child::start("write", &url, &schema);
     let mut acknowledged: Vec<_> = (0..20).filter_map(|_| player.hear()).collect();
     player.kill();
     acknowledged.extend(std::iter::from_fn(|| player.hear()));
@@ -147,7 +147,7 @@ async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
     let store = store_in(&url, &schema).await;
     let lease = store.lease(&owner, "session", LONG).await.unwrap();
     let taken = async {
-        let mut player = Player::start("take over", &url, &schema);
+        let mut player = child::start("take over", &url, &schema);
         let play = move || (player.hear().expect("it has taken the lease"), player);
         let (_, player) = tokio::task::spawn_blocking(play).await.unwrap();
         (Instant::now(), player)

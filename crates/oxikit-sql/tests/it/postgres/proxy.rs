@@ -30,7 +30,7 @@ impl Proxy {
         Self { url: format!("{before}@{address}/{database}"), left }
     }
 
-    /// The answer after so many others is lost.
+    /// Loses one answer, after `after` others have been passed on.
     pub(super) fn lose_answer(&self, after: i64) {
         self.left.store(after, SeqCst);
     }

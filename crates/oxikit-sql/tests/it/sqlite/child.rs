@@ -1,63 +1,20 @@
-//! Other processes: this test program again, whose environment names the role to play.
+//! The roles of other processes.
 
-use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use oxikit_core::ports::contract::EarlyAnswers;
-use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, StoreError, Term};
+use oxikit_core::ports::{Owner, SessionStore, Term};
 use oxikit_sql::SqliteStore;
 
 use super::{after, put, turn};
+use crate::player::{Player, ROLE, freeze, say};
 
-const ROLE: &str = "OXIKIT_SQL_TEST_ROLE";
 const FILE: &str = "OXIKIT_SQL_TEST_FILE";
-/// The beginning of a line for the parent; the test harness prints other lines.
-const MARK: &str = "child: ";
 
-/// A process that plays a role. It is killed when dropped.
-pub(super) struct Player {
-    process: Child,
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Player {
-    pub(super) fn start(role: &str, file: &Path) -> Self {
-        let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "sqlite::child::play", "--nocapture"])
-            .env(ROLE, role)
-            .env(FILE, file)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        Self { process, lines }
-    }
-
-    /// The next thing it says; `None` when it is gone.
-    pub(super) fn hear(&mut self) -> Option<String> {
-        let mut lines = self.lines.by_ref().map_while(Result::ok);
-        lines.find_map(|line| Some(line.split_once(MARK)?.1.to_owned()))
-    }
-
-    /// Ends it as a power cut would.
-    pub(super) fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-
-    pub(super) fn signal(&self, signal: &str) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-    }
-}
-
-impl Drop for Player {
-    fn drop(&mut self) {
-        _ = self.process.kill();
-        _ = self.process.wait();
-    }
+/// Starts a process that plays this role on a file.
+pub(super) fn start(role: &str, file: &Path) -> Player {
+    Player::start("sqlite::child::play", role, &[(FILE, file)])
 }
 
 /// Plays the role of the environment; without one there is nothing to test.
@@ -67,7 +24,7 @@ async fn play() {
     let store = SqliteStore::open(file).unwrap();
     match role.as_str() {
         "hold" => hold(&store).await,
-        "freeze" => freeze(&store).await,
+        "freeze" => freeze(&store, after(None, "late")).await,
         "write" => write(&store).await,
         "write-too-early" => write(&EarlyAnswers::new(store.sessions())).await,
         "change" => change(&store).await,
@@ -76,37 +33,12 @@ async fn play() {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "how a child speaks to its parent")]
-fn say(text: &str) {
-    println!("{MARK}{text}");
-}
-
 /// Takes a lease and never gives it back.
 async fn hold(store: &SqliteStore) {
     let term = Term::of(Duration::from_secs(600));
     store.lease(&Owner::nobody(), "session", term).await.unwrap();
     say("held");
     std::future::pending().await
-}
-
-/// Takes a short lease, is stopped, and writes when it wakes.
-async fn freeze(store: &SqliteStore) {
-    let owner = Owner::nobody();
-    let term = Term::of(Duration::from_millis(300));
-    let lease = store.lease(&owner, "session", term).await.unwrap();
-    say("held");
-    // The parent stops this process now, and takes the lease meanwhile.
-    while store.get(&owner, "taken").await.unwrap().is_none() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let write = SnapshotWrite {
-        lease: Some(&lease),
-        ..SnapshotWrite::new(&owner, "helper", "session", "late")
-    };
-    match store.save(write, &|_| Ok(Some(after(None, "late")))).await {
-        Err(StoreError::Fenced(_)) => say("fenced"),
-        other => say(&format!("{other:?}")),
-    }
 }
 
 /// Writes for ever and tells what was acknowledged.

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use oxikit_core::ports::{Owner, SessionStore, SnapshotWrite, Term};
 use oxikit_sql::SqliteStore;
 
-use super::child::Player;
+use super::child;
 use super::{LONG, after, file, folder, open, said, turn, wait_for_lease};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_of_eight_writers_lose_and_mix_nothing() {
     let folder = folder();
-    let mut players = ["one", "two"].map(|name| Player::start(name, &file(&folder)));
+    let mut players = ["one", "two"].map(|name| child::start(name, &file(&folder)));
     for player in &mut players {
         assert_eq!(player.hear().as_deref(), Some("done"));
     }
@@ -30,7 +30,7 @@ async fn two_processes_of_eight_writers_lose_and_mix_nothing() {
 async fn a_lease_is_free_as_soon_as_its_process_is_killed() {
     let folder = folder();
     let store = open(&folder);
-    let mut player = Player::start("hold", &file(&folder));
+    let mut player = child::start("hold", &file(&folder));
     assert_eq!(player.hear().as_deref(), Some("held"));
     let refused = store.lease(&Owner::nobody(), "session", LONG).await;
     assert!(refused.is_err(), "its holder lives");
@@ -56,7 +56,7 @@ async fn a_store_that_was_closed_holds_no_lease() {
 async fn a_frozen_holder_is_fenced_when_it_wakes() {
     let folder = folder();
     let store = open(&folder);
-    let mut player = Player::start("freeze", &file(&folder));
+    let mut player = child::start("freeze", &file(&folder));
     assert_eq!(player.hear().as_deref(), Some("held"));
     player.signal("-STOP");
     let lease = wait_for_lease(&store, "session").await.unwrap();
@@ -79,7 +79,7 @@ async fn a_change_of_another_process_is_noticed_in_time() {
     let waiter = store.changed(&owner, "waited-for", 0);
     let writer = async {
         let file = file(&folder);
-        tokio::task::spawn_blocking(move || Player::start("change", &file).hear()).await.unwrap();
+        tokio::task::spawn_blocking(move || child::start("change", &file).hear()).await.unwrap();
         Instant::now()
     };
     let notified = async {
@@ -101,7 +101,7 @@ async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
     let lease = store.lease(&owner, "session", term).await.unwrap();
     let taken = async {
         let file = file(&folder);
-        let play = move || Player::start("take over", &file).hear();
+        let play = move || child::start("take over", &file).hear();
         tokio::task::spawn_blocking(play).await.unwrap().expect("it has taken the lease");
         Instant::now()
     };
@@ -118,7 +118,7 @@ async fn a_lease_that_another_process_takes_is_lost_within_a_second() {
 /// The writes that a killed writer had acknowledged, and those of them that are missing.
 async fn missing_after_kill(role: &str) -> (usize, Vec<String>) {
     let folder = folder();
-    let mut player = Player::start(role, &file(&folder));
+    let mut player = child::start(role, &file(&folder));
     let mut acknowledged: Vec<_> = (0..20).filter_map(|_| player.hear()).collect();
     player.kill();
     acknowledged.extend(std::iter::from_fn(|| player.hear()));

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::{Opt, connect, cpu_s, exchange, r, request};
 
-/// The body of request `k`: a trace of so many spans or, with `--split`, the next span of one.
+/// The body of request `k`: a trace of `--spans` spans or, with `--split`, the next span of one.
 pub fn body(o: &Opt, k: u64) -> String {
     let spans = o.spans as u64;
     if o.split {

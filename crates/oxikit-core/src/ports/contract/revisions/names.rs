@@ -70,7 +70,7 @@ pub(super) async fn names_may_have_any_characters(store: Store) {
     }
 }
 
-/// Names of more than `MAX_REVISION_NAME_BYTES` are `Invalid`; those of exactly so many are used.
+/// Names of more than `MAX_REVISION_NAME_BYTES` are `Invalid`; those of exactly that length are used.
 pub(super) async fn names_that_are_too_long_are_refused(store: Store) {
     let longest = "l".repeat(MAX_REVISION_NAME_BYTES);
     let too_long = format!("{longest}l");
