@@ -159,6 +159,9 @@ pub(super) struct StartArgs {
     /// The flag of the Genkit CLI for V2, which is the default here.
     #[arg(long, hide = true, conflicts_with = "reflection_v1")]
     pub(super) experimental_reflection_v2: bool,
+    /// Print the OpenAPI document of the API of the developer tools, and exit.
+    #[arg(long)]
+    pub(super) openapi: bool,
     #[command(flatten)]
     pub(super) settings: SettingArgs,
     /// The command that starts the application. Default: detected from the files of the

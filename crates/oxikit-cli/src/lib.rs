@@ -129,6 +129,7 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
 async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
     let project_dir = ProjectDir::new(cli.project)?;
     match cli.command {
+        Command::Start(args) if args.openapi => output.document(&oxikit_devtools::openapi()),
         Command::Start(args) => start::start(args, &project_dir, output.is_json()).await,
         Command::App(args) => app_command::run(args, &project_dir.client()?, output).await,
         Command::Runtimes => runtimes::list(&project_dir.client()?, output).await,

@@ -75,6 +75,7 @@ pub use oxikit_http::ports::PortChoice;
 use oxikit_manager::{ManagerOptions, Runtimes, socket_route};
 use oxikit_traces::{OwnProcesses, telemetry_port};
 use previous::{Previous, PreviousPort};
+pub use routes::openapi;
 #[doc(hidden)]
 pub use routes::route_table;
 use shared::Shared;

@@ -306,9 +306,17 @@ const ROUTES: &[Route<Arc<Shared>>] = &[
     official("POST", "/reflection/{runtime}/api/cancelAction", || post(bridge::cancel)),
 ];
 
-/// The OpenAPI document, made at the first request: nothing in it depends on the process.
-static OPENAPI: LazyLock<Bytes> =
-    LazyLock::new(|| OPEN_API.describe(described()).to_string().into());
+/// The text of the OpenAPI document, made at the first request: nothing in it depends on the process.
+static OPENAPI: LazyLock<Bytes> = LazyLock::new(|| openapi().to_string().into());
+
+/// The OpenAPI document of the developer tools' own API, which `GET /api/v1/openapi.json` sends.
+///
+/// ```
+/// assert_eq!(oxikit_devtools::openapi()["openapi"], "3.1.0");
+/// ```
+pub fn openapi() -> Value {
+    OPEN_API.describe(described())
+}
 
 /// `GET /api/v1/openapi.json`. It is here and not in `openapi` because it needs the table
 /// that it is itself a part of.
