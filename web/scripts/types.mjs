@@ -8,7 +8,7 @@ const REF = '#/components/schemas/';
 
 /** The TypeScript type of a schema. */
 function typeOf(schema, depth) {
-  if (schema === true || schema === undefined || Object.keys(schema).length === 0) return 'unknown';
+  if (schema === true || schema === undefined || isAny(schema)) return 'unknown';
   if (schema.$ref) return nameOf(schema.$ref);
   if ('const' in schema) return JSON.stringify(schema.const);
   if (schema.enum) return union(schema.enum.map((value) => JSON.stringify(value)));
@@ -37,6 +37,11 @@ function typeOf(schema, depth) {
     default:
       return objectOf(schema, depth);
   }
+}
+
+/** Whether a schema only describes: any value is valid. */
+function isAny(schema) {
+  return Object.keys(schema).every((key) => ['description', 'title', 'default', 'examples'].includes(key));
 }
 
 function nameOf(ref) {

@@ -24,13 +24,13 @@ export interface ActionDescriptor {
   /** Description for people, and for models if the action is a tool. */
   description?: string | null;
   /** JSON Schema of one input. */
-  inputSchema?: Record<string, unknown>;
+  inputSchema?: unknown;
   /** JSON Schema of the output. */
-  outputSchema?: Record<string, unknown>;
+  outputSchema?: unknown;
   /** JSON Schema of one chunk. */
-  streamSchema?: Record<string, unknown>;
+  streamSchema?: unknown;
   /** JSON Schema of the value that a conversation starts with. */
-  initSchema?: Record<string, unknown>;
+  initSchema?: unknown;
   /** Members that the tools show, such as labels and capabilities. */
   metadata?: Record<string, unknown> | null;
 }
@@ -54,13 +54,13 @@ export interface AgentDetails {
   /** Name of the kind of store, such as `memory`; absent without a store. */
   storeType?: string | null;
   /** JSON Schema of the starting point of an invocation. */
-  initSchema: Record<string, unknown>;
+  initSchema: unknown;
   /** JSON Schema of one turn. */
-  inputSchema: Record<string, unknown>;
+  inputSchema: unknown;
   /** JSON Schema of the output of an invocation. */
-  outputSchema: Record<string, unknown>;
+  outputSchema: unknown;
   /** JSON Schema of the chunks of an invocation's stream. */
-  streamSchema: Record<string, unknown>;
+  streamSchema: unknown;
   /** Metadata of the action. */
   metadata: Record<string, unknown>;
 }
@@ -141,15 +141,15 @@ export interface Case {
   /** The id of the case in its data set or request. */
   testCaseId: string;
   /** The input of the action. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** The output of the action. */
-  output?: Record<string, unknown>;
+  output?: unknown;
   /** Why the run has no output. Evaluators do not judge such a case. */
   error?: string | null;
   /** The texts that retrievers returned during the run. */
   context?: unknown[] | null;
   /** The expected output. */
-  reference?: Record<string, unknown>;
+  reference?: unknown;
   /** Further results of the run, such as the rendered prompt. */
   custom?: Custom | null;
   /** The traces of the runs. */
@@ -163,15 +163,15 @@ export interface CaseInput {
   /** The id of the case in its data set or request. */
   testCaseId?: string;
   /** The input of the action. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** The output of the action. */
-  output?: Record<string, unknown>;
+  output?: unknown;
   /** Why the run has no output. Evaluators do not judge such a case. */
   error?: string | null;
   /** The texts that retrievers returned during the run. */
   context?: unknown[] | null;
   /** The expected output. */
-  reference?: Record<string, unknown>;
+  reference?: unknown;
   /** Further results of the run, such as the rendered prompt. */
   custom?: Custom | null;
   /** The traces of the runs. */
@@ -183,7 +183,7 @@ export interface CaseInput {
 /** Further results of the run on a case. */
 export interface Custom {
   /** The request to the model that the prompt was rendered to. */
-  renderedPrompt?: Record<string, unknown>;
+  renderedPrompt?: unknown;
 }
 
 /** Where the cases come from: a data set, or the request itself. */
@@ -207,7 +207,7 @@ export interface DatasetChange {
    */
   data?: SampleInput[] | null;
   /** JSON Schemas of inputs and references. */
-  schema?: Record<string, unknown>;
+  schema?: unknown;
   /** The evaluators that are called if a request names none. */
   metricRefs?: string[] | null;
   /** The action that the data set is for. */
@@ -221,7 +221,7 @@ export interface DatasetInfo {
   /** Number of samples. */
   size: number;
   /** JSON Schemas of inputs and references. */
-  schema?: Record<string, unknown>;
+  schema?: unknown;
   /** The kind of action that the data set is for. */
   datasetType: DatasetType;
   /** The action that the data set is for, such as `/flow/greet`. */
@@ -266,7 +266,7 @@ export interface Error {
   /** The reason, and how to correct the request. */
   message: string;
   /** Further data of the error. */
-  details?: Record<string, unknown>;
+  details?: unknown;
 }
 
 /** An evaluation with its results. */
@@ -290,7 +290,7 @@ export interface EvalRunKey {
   /** When the evaluation began (RFC 3339). */
   createdAt: string;
   /** The configuration of the runs, without secrets. */
-  actionConfig?: Record<string, unknown>;
+  actionConfig?: unknown;
   /** Summaries of the metrics, by evaluator and score. */
   metricSummaries: MetricSummary[];
   /** The descriptions of the evaluators, by their names. */
@@ -356,7 +356,7 @@ export interface ExecuteInit {
   /** The conversation so far. */
   messages?: Message[] | null;
   /** The custom state, or a whole state with `messages`, `custom` or `artifacts`. */
-  state?: Record<string, unknown>;
+  state?: unknown;
   /** The artifacts that the agent has produced. */
   artifacts?: Artifact[] | null;
 }
@@ -364,7 +364,7 @@ export interface ExecuteInit {
 /** `POST /api/agents/{agent}/execute`: one turn. */
 export interface ExecuteRequest {
   /** A message, a text, or an input with `message`, `resume` or `detach`. */
-  input: Record<string, unknown>;
+  input: unknown;
   /** The starting point of the turn; a new session if absent. */
   init?: ExecuteInit | null;
   /** Whether the response is a stream of events (SSE). */
@@ -391,7 +391,7 @@ export interface ExecuteResult {
    */
   messages?: Message[] | null;
   /** The custom state. */
-  state?: Record<string, unknown>;
+  state?: unknown;
   /** The artifacts that the agent has produced. */
   artifacts?: Artifact[] | null;
   /** An addition: the last snapshot that completed, if the server keeps the sessions. */
@@ -440,7 +440,7 @@ export interface Failed {
   status: StatusCode;
   message: string;
   /** Further data of the error. */
-  details?: Record<string, unknown>;
+  details?: unknown;
 }
 
 /** The body of a fork. It may be empty. */
@@ -466,7 +466,7 @@ export interface GenerateResponseChunk {
   /** The parts that are new since the last chunk, unless `aggregated` is set. */
   content: Part[];
   /** A value of any form that only this provider sends. */
-  custom?: Record<string, unknown>;
+  custom?: unknown;
   /** Whether `content` is the whole message so far and not only its new parts. */
   aggregated?: boolean | null;
 }
@@ -510,7 +510,7 @@ export interface HttpError {
   status: StatusCode;
   message: string;
   /** More about it. */
-  details?: Record<string, unknown>;
+  details?: unknown;
 }
 
 /** The result of an import. */
@@ -659,7 +659,7 @@ export interface LogRecord {
   /** Name of the severity, such as `INFO`. */
   severityText: string;
   /** The message: a string, or any JSON value of a structured line. */
-  body: Record<string, unknown>;
+  body: unknown;
   /** Further members of the line, such as its fields. */
   attributes: Record<string, unknown>;
   /** The library that wrote the line. */
@@ -759,7 +759,7 @@ export interface NewDataset {
   /** The kind of action that the data set is for. */
   datasetType?: DatasetType;
   /** JSON Schemas of inputs and references. */
-  schema?: Record<string, unknown>;
+  schema?: unknown;
   /** The evaluators that are called if a request names none. */
   metricRefs?: string[];
   /** The action that the data set is for, such as `/flow/greet`. */
@@ -820,7 +820,7 @@ export interface PatchOperation {
   /** Source of a move or a copy, as a JSON Pointer; absent for other operations. */
   from?: string | null;
   /** The value to add, to replace with or to compare; `null` is a value. */
-  value?: Record<string, unknown>;
+  value?: unknown;
 }
 
 /** One step of a running evaluation. */
@@ -868,7 +868,7 @@ export interface RunActionQuery {
 /** The result of a run. */
 export interface RunDone {
   /** The output; missing if the action has none. */
-  result?: Record<string, unknown>;
+  result?: unknown;
   telemetry?: RunTrace | null;
 }
 
@@ -928,9 +928,9 @@ export interface RunFailed {
 /** Options of the runs of an evaluation. */
 export interface RunOptions {
   /** The context of the runs: an object, or its JSON in a text. */
-  context?: Record<string, unknown>;
+  context?: unknown;
   /** The configuration of the model. For a prompt it may name another `model`. */
-  actionConfig?: Record<string, unknown>;
+  actionConfig?: unknown;
   /** Number of cases that are run at the same time. */
   batchSize?: number | null;
   /** Maximum time of a run in seconds. A longer run is cancelled, and its case has an error. */
@@ -942,9 +942,9 @@ export interface RunRequest {
   /** The action, such as `/flow/greet`. */
   key: string;
   /** The input of the action. `null` differs from a missing input. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** The initial data of a bidirectional action. */
-  init?: Record<string, unknown>;
+  init?: unknown;
   /** The context of the run, such as the identity of the user. */
   context?: Record<string, unknown> | null;
   /** Attributes of the root span. */
@@ -965,7 +965,7 @@ export interface RuntimeError {
   /** Description of the failure. */
   message: string;
   /** Details of the failure, of any form. */
-  details?: Record<string, unknown>;
+  details?: unknown;
 }
 
 /** A runtime as the tools show it. */
@@ -1022,9 +1022,9 @@ export interface Sample {
   /** The id of the case. Without one a random id is assigned. */
   testCaseId: string;
   /** The input of the action. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** The expected output, for evaluators that compare with it. */
-  reference?: Record<string, unknown>;
+  reference?: unknown;
 }
 
 /** A case of a data set. */
@@ -1032,9 +1032,9 @@ export interface SampleInput {
   /** The id of the case. Without one a random id is assigned. */
   testCaseId?: string;
   /** The input of the action. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** The expected output, for evaluators that compare with it. */
-  reference?: Record<string, unknown>;
+  reference?: unknown;
 }
 
 /** The value of a score: a number, a text or a boolean. */
@@ -1195,7 +1195,7 @@ export interface SessionState {
   /** The conversation so far. */
   messages?: Message[] | null;
   /** The application's own state. */
-  custom?: Record<string, unknown>;
+  custom?: unknown;
   /** The artifacts that the agent has produced. */
   artifacts?: Artifact[] | null;
 }
@@ -1336,7 +1336,7 @@ export interface ToolRequest {
   /** Distinguishes several requests of one turn; the response repeats it. */
   ref?: string | null;
   /** The arguments. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** Whether this is a streamed fragment and not yet the whole request. */
   partial?: boolean | null;
 }
@@ -1348,7 +1348,7 @@ export interface ToolResponse {
   /** The request's `ref`. */
   ref?: string | null;
   /** The result; absent when the tool returned nothing. */
-  output?: Record<string, unknown>;
+  output?: unknown;
   /** Further parts, such as pictures, for models that can take them. */
   content?: unknown[] | null;
 }
@@ -1496,7 +1496,7 @@ export interface TurnEventData {
 export interface TurnState {
   sessionId: string;
   /** The state as it is now. */
-  stateUpdate: Record<string, unknown>;
+  stateUpdate: unknown;
   /** Makes the state before that of now. */
   patch: PatchOperation[];
 }

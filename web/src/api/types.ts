@@ -656,7 +656,7 @@ export interface Preview {
   /** The model that the front matter names. */
   model?: string | null;
   /** The configuration of the model in the front matter. */
-  config?: Record<string, unknown>;
+  config?: unknown;
   /** The variables that the template looks up, as far as they are known without rendering. */
   variables: string[];
   /** Why the template cannot be rendered. */
@@ -1130,7 +1130,7 @@ export interface ToolRequest {
   /** Distinguishes several requests of one turn; the response repeats it. */
   ref?: string | null;
   /** The arguments. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** Whether this is a streamed fragment and not yet the whole request. */
   partial?: boolean | null;
 }
@@ -1142,7 +1142,7 @@ export interface ToolResponse {
   /** The request's `ref`. */
   ref?: string | null;
   /** The result; absent when the tool returned nothing. */
-  output?: Record<string, unknown>;
+  output?: unknown;
   /** Further parts, such as pictures, for models that can take them. */
   content?: unknown[] | null;
 }
