@@ -197,7 +197,7 @@ impl DevTools {
 }
 
 /// A database with so many traces of a span each, made once and kept.
-fn database(traces: u32) -> Result<PathBuf> {
+pub(super) fn database(traces: u32) -> Result<PathBuf> {
     let path = peers::out_dir()?.join(format!("traces-{traces}.db"));
     let is_young =
         |path: &PathBuf| Some(path.metadata().ok()?.modified().ok()?.elapsed().ok()? < KEPT);
