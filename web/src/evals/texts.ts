@@ -9,7 +9,7 @@ export const texts = {
   find: 'Find an evaluation',
   empty: 'No evaluations yet',
   emptyAbout: 'An evaluation runs an action on the cases of a data set and lets evaluators judge the outputs.',
-  emptyCommand: 'oxikit eval run /flow/hello --dataset guests',
+  emptyCommand: 'oxikit eval run /flow/hello greetings',
   toDatasets: 'To the data sets',
   choose: 'Choose an evaluation.',
   onCases: (count: number) => `on ${plural(count, 'case', 'cases')}`,

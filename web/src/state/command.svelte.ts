@@ -1,5 +1,7 @@
 // The command of the bar at the bottom: the same on the command line. The shown area provides it.
 
+import { untrack } from 'svelte';
+
 import { shellWord } from '../ui/shell';
 
 export interface CopyForm {
@@ -29,9 +31,10 @@ class CurrentCommand {
 
   /** Provides the command while a part is shown: `$effect(() => command.use(() => ({ line })))`. */
   use(provider: () => Command): () => void {
-    this.#providers = [provider, ...this.#providers];
+    // An effect that registers something must not depend on what is registered.
+    this.#providers = [provider, ...untrack(() => this.#providers)];
     return () => {
-      this.#providers = this.#providers.filter((other) => other !== provider);
+      this.#providers = untrack(() => this.#providers).filter((other) => other !== provider);
     };
   }
 

@@ -1,6 +1,8 @@
 // Keys of the page: each part registers its own while it is shown. Single letters rest while a
 // field has the focus, and can be turned off.
 
+import { untrack } from 'svelte';
+
 import { settings } from './settings.svelte';
 
 export interface Key {
@@ -40,9 +42,10 @@ class Keys {
   /** Registers keys: `$effect(() => keys.use('Traces', [...]))`. The result removes them. */
   use(name: string, keys: readonly Key[]): () => void {
     const group = { name, keys };
-    this.#groups = [group, ...this.#groups];
+    // An effect that registers something must not depend on what is registered.
+    this.#groups = [group, ...untrack(() => this.#groups)];
     return () => {
-      this.#groups = this.#groups.filter((other) => other !== group);
+      this.#groups = untrack(() => this.#groups).filter((other) => other !== group);
     };
   }
 

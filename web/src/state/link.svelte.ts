@@ -1,6 +1,8 @@
 // The state of the connection, as the bar at the bottom shows it. An area with a connection of its
 // own, such as the editor of prompts, shows that one.
 
+import { untrack } from 'svelte';
+
 import { texts } from '../texts';
 import type { IconName } from '../ui/icons';
 import { tools } from './tools.svelte';
@@ -21,9 +23,10 @@ class CurrentLink {
 
   /** Shows another connection while a part is shown. The result ends that. */
   use(provider: () => ShownLink): () => void {
-    this.#providers = [provider, ...this.#providers];
+    // An effect that registers something must not depend on what is registered.
+    this.#providers = [provider, ...untrack(() => this.#providers)];
     return () => {
-      this.#providers = this.#providers.filter((other) => other !== provider);
+      this.#providers = untrack(() => this.#providers).filter((other) => other !== provider);
     };
   }
 
