@@ -45,6 +45,12 @@ export const texts = {
     settings: 'Settings',
     goTo: (name: string) => `Go to ${name.toLowerCase()}`,
     keysGeneral: 'Everywhere',
+    waits: (count: number) => (count === 1 ? '1 waits' : `${count} wait`),
+    waitsLabel: (count: number) => (count === 1 ? '1 session waits' : `${count} sessions wait`),
+    found: {
+      trace: (id: string, result: string, age: string) => `trace ${id} · ${result} · ${age}`,
+      status: { running: 'running', error: 'failed', success: '' },
+    },
   },
 
   areas: {

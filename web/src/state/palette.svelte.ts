@@ -50,7 +50,9 @@ class Palette {
   /** All entries for a text, recent ones first. A source that fails has none. */
   async find(text: string): Promise<PaletteEntry[]> {
     const found = await Promise.allSettled(this.#sources.map(async (source) => source(text)));
-    const entries = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    const all = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    // Two sources may find the same.
+    const entries = [...new Map(all.map((entry) => [entry.id, entry])).values()];
     const recent = readRecent();
     const rank = (entry: PaletteEntry): number => {
       const at = recent.indexOf(entry.id);
