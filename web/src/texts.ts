@@ -47,10 +47,6 @@ export const texts = {
     keysGeneral: 'Everywhere',
     waits: (count: number) => (count === 1 ? '1 waits' : `${count} wait`),
     waitsLabel: (count: number) => (count === 1 ? '1 session waits' : `${count} sessions wait`),
-    found: {
-      trace: (id: string, result: string, age: string) => `trace ${id} · ${result} · ${age}`,
-      status: { running: 'running', error: 'failed', success: '' },
-    },
   },
 
   areas: {
@@ -340,6 +336,7 @@ export const texts = {
     singles: 'Single letters are commands while no field has the focus',
     palette: 'Go to or run',
     go: 'Go to an area: overview, actions, sessions, traces, data sets, evaluations, prompts, A2A',
+    then: 'then',
     all: 'All keys',
     copyCommand: 'Copy command',
     copyLink: 'Copy link',
