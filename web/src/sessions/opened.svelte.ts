@@ -1,5 +1,7 @@
 // The sessions that were opened in this page, so that going back shows them at once.
 
+import { untrack } from 'svelte';
+
 import { OpenSession } from './session.svelte';
 import { newId } from './own_sessions';
 import { SessionView } from './view.svelte';
@@ -7,19 +9,39 @@ import { SessionView } from './view.svelte';
 /** Maximum number of sessions that are kept. The one that was opened first is dropped. */
 const MAX_OPENED = 12;
 
-const opened = new Map<string, SessionView>();
+interface Opened {
+  view: SessionView;
+  /** Ends what the view derives. */
+  end: () => void;
+}
+
+const opened = new Map<string, Opened>();
 const fresh = new Map<string, string>();
 
 /** The view of a session. */
 export function openedSession(agent: string, id: string): SessionView {
   const key = `${agent}\n${id}`;
   const known = opened.get(key);
-  if (known) return known;
-  const view = new SessionView(new OpenSession(agent, id));
-  opened.set(key, view);
+  if (known) return known.view;
+  const made = untrack(() => makeView(agent, id));
+  opened.set(key, made);
   const oldest = opened.keys().next().value;
-  if (opened.size > MAX_OPENED && oldest !== undefined) opened.delete(oldest);
-  return view;
+  if (opened.size > MAX_OPENED && oldest !== undefined) forget(oldest);
+  return made.view;
+}
+
+/** What a view derives belongs to no component, because the view outlives them. */
+function makeView(agent: string, id: string): Opened {
+  let view: SessionView | undefined;
+  const end = $effect.root(() => {
+    view = new SessionView(new OpenSession(agent, id));
+  });
+  return { view: view ?? new SessionView(new OpenSession(agent, id)), end };
+}
+
+function forget(key: string): void {
+  opened.get(key)?.end();
+  opened.delete(key);
 }
 
 /** The view of a session that its first message makes. */
@@ -35,5 +57,5 @@ export function usedFresh(agent: string, id: string): void {
 }
 
 export function forgetOpened(agent: string, id: string): void {
-  opened.delete(`${agent}\n${id}`);
+  forget(`${agent}\n${id}`);
 }

@@ -6,14 +6,21 @@ import type { Session, SnapshotInfo } from './types';
 export type SessionStatus = 'waits' | 'running' | 'failed' | 'stopped' | 'expired' | 'ended';
 export const SESSION_STATUSES: readonly SessionStatus[] = ['waits', 'running', 'failed', 'stopped', 'expired', 'ended'];
 
-/** What a session or a snapshot does. */
-export function statusOf(one: Pick<SnapshotInfo, 'finishReason'> & { snapshotStatus?: SnapshotInfo['status']; status?: string | null }): SessionStatus {
+interface WithStatus {
+  finishReason?: SnapshotInfo['finishReason'];
+  snapshotStatus?: SnapshotInfo['status'];
+  status?: string | null;
+  children?: readonly string[];
+}
+
+/** What a session or a snapshot does. A tool with a turn after it does not wait any more. */
+export function statusOf(one: WithStatus): SessionStatus {
   const status = one.snapshotStatus ?? one.status;
   if (status === 'pending') return 'running';
   if (status === 'failed') return 'failed';
   if (status === 'aborted') return 'stopped';
   if (status === 'expired') return 'expired';
-  if (one.finishReason === 'interrupted') return 'waits';
+  if (one.finishReason === 'interrupted') return one.children?.length ? 'ended' : 'waits';
   return status === 'active' ? 'running' : 'ended';
 }
 

@@ -68,6 +68,8 @@ export class OpenSession {
 
   /** Reads the session again, and what is shown of it. */
   async refresh(): Promise<void> {
+    // The first turn of a new session: the session exists at its end.
+    if (this.live?.phase === 'running' && !this.#details) return;
     try {
       const before = this.#details;
       this.#details = await this.#read();
@@ -175,7 +177,7 @@ export class OpenSession {
     await Promise.all(session.snapshots.map(({ snapshotId }) => this.want(snapshotId)));
     const snapshots = session.snapshots.flatMap(({ snapshotId }) => this.#snapshots.get(snapshotId) ?? []);
     // The traces of the session may have been deleted already.
-    const traces = await exportTraces(this.id).then((one) => one.traces).catch(() => []);
+    const traces = this.#traces.length === 0 ? [] : await exportTraces(this.id).then((one) => one.traces).catch(() => []);
     return { sessionId: this.id, agentName: this.agent, session, snapshots, traces };
   }
 

@@ -31,6 +31,8 @@ export interface Call {
   output?: unknown;
   /** Whether a person or a program has answered for the tool, or let it run. */
   isResumed: boolean;
+  /** Whether the tool waited in this turn, and a later turn has answered it. */
+  isAnsweredLater?: boolean;
   /** What the tool asks before it goes on; `undefined` if it does not wait. */
   interrupt?: unknown;
 }
@@ -108,6 +110,7 @@ function answerCall(part: Part, message: Message, calls: Call[]): Item | null {
   if (!call) return { kind: 'call', call: { name, ref, input: undefined, hasOutput: true, output, isResumed } };
   Object.assign(call, { hasOutput: true, output, isResumed });
   delete call.interrupt;
+  delete call.isAnsweredLater;
   return null;
 }
 
@@ -123,6 +126,7 @@ function callOf(part: Part): Call {
     isResumed: false,
     ...(isPending && { output: part.metadata?.['pendingOutput'] }),
     ...(interrupt !== undefined && { interrupt }),
+    ...(part.metadata?.['resolvedInterrupt'] !== undefined && { isAnsweredLater: true }),
   };
 }
 

@@ -6,6 +6,7 @@ import { tools } from '../state/tools.svelte';
 import { effectsOf, type Effects } from './effects';
 import { waitingIn, type Waiting } from './interrupts';
 import { traceOf } from './rows';
+import { sessionList } from './list.svelte';
 import type { OpenSession } from './session.svelte';
 import { texts } from './texts';
 import { leaves, pathTo, rowsOf, tipOf, type Row } from './tree';
@@ -22,6 +23,11 @@ export interface Base {
   snapshotId: string | null;
   /** The turn whose input is edited; `null` if the message is a new one. */
   edited: number | null;
+}
+
+interface Fork {
+  sessionId: string;
+  snapshotId: string;
 }
 
 export class SessionView {
@@ -128,6 +134,26 @@ export class SessionView {
     const names = [...new Set(this.#waiting.map(({ name }) => name))];
     if (names.length > 0) return at.waiting(names.join(', '));
     return null;
+  }
+
+  /** Where the session was copied from; `null` if it is not a fork. */
+  get forkedFrom(): Fork | null {
+    const { agent, id } = this.session;
+    const found = sessionList.sessions.find((one) => one.agentName === agent && one.sessionId === id);
+    return (found?.metadata['forkedFrom'] as Fork | undefined) ?? null;
+  }
+
+  /** Whether a snapshot holds the copied turns of a fork. */
+  isCopy(snapshot: SnapshotInfo | null): boolean {
+    return this.forkedFrom !== null && snapshot !== null && snapshot === this.#infos[0];
+  }
+
+  /** The name of a turn in a sentence: "turn 2, branch B". */
+  nameOf(row: Row | null): string {
+    if (!row) return texts.inspector.first;
+    if (this.isCopy(row.snapshot)) return texts.chat.copied.toLowerCase();
+    const name = texts.chat.turn(row.turn).toLowerCase();
+    return row.branch ? `${name}, ${texts.chat.branch(row.branch)}` : name;
   }
 
   /** The number of the turn of a snapshot. */
