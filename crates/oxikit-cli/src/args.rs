@@ -69,6 +69,8 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Start the developer tools and your application.
     Start(StartArgs),
+    /// Open the web page of the developer tools in a browser.
+    Open(OpenArgs),
     /// Show, restart or stop the application that `start` runs.
     App(AppArgs),
     /// List the connected runtimes (running applications).
@@ -168,6 +170,16 @@ pub(super) struct StartArgs {
     /// project.
     #[arg(last = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The URL contains a code that signs the browser in. It works once, within ten minutes. The browser
+stays signed in for 30 days, also when the developer tools are restarted.")]
+pub(super) struct OpenArgs {
+    /// Only print the URL, to open it yourself.
+    #[arg(long)]
+    pub(super) print: bool,
 }
 
 #[derive(Debug, Args)]
