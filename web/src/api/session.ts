@@ -4,6 +4,9 @@
 import { keepToken } from './token';
 import { request } from './http';
 
+const SIGNED_IN = 'signed in';
+/** Tells the other tabs of this browser that there is a new cookie. */
+const channel = new BroadcastChannel('oxikit');
 const CODE = /^#code=([\w-]+)(.*)$/;
 
 /** Takes the code out of the address bar and signs in with it. Call it before all else. */
@@ -27,10 +30,16 @@ export async function signInWith(text: string): Promise<void> {
   await signIn(text.trim());
 }
 
+/** Calls the function when another tab has signed in. */
+export function onSignedIn(listener: () => void): void {
+  channel.addEventListener('message', ({ data }) => data === SIGNED_IN && listener());
+}
+
 export async function signOut(): Promise<void> {
   await request('POST', '/api/v1/sign-out', { body: {} });
 }
 
 async function signIn(code: string): Promise<void> {
   await request('POST', '/api/v1/sign-in', { body: { code } });
+  channel.postMessage(SIGNED_IN);
 }

@@ -3,6 +3,7 @@
 
 import { streamEvents } from '../api/events';
 import { ApiError, onUnauthorized, request } from '../api/http';
+import { onSignedIn } from '../api/session';
 import type { AppStatus, Info, RuntimeInfo, RuntimeList } from '../api/tools';
 
 export type Link =
@@ -32,6 +33,8 @@ class Tools {
   #isStarted = false;
   #lastId: string | null = null;
   #wake: (() => void) | null = null;
+  /** Ends the connection. */
+  #end: AbortController | null = null;
 
   get link(): Link {
     return this.#link;
@@ -83,7 +86,12 @@ class Tools {
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    onUnauthorized(() => (this.#link = { state: 'signIn' }));
+    onUnauthorized(() => {
+      this.#link = { state: 'signIn' };
+      this.#end?.abort();
+    });
+    // Another tab has signed in: its cookie is that of this one.
+    onSignedIn(() => this.retry());
     addEventListener('online', () => this.retry());
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) this.retry();
@@ -120,7 +128,8 @@ class Tools {
     const isOther = this.#info !== null && this.#info.pid !== info.pid;
     if (isOther) this.#lastId = null;
     this.#info = info;
-    const signal = new AbortController().signal;
+    this.#end = new AbortController();
+    const { signal } = this.#end;
     const opened = (): void => {
       this.#link = { state: 'open' };
       this.#connections += 1;
