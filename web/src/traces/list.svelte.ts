@@ -13,6 +13,8 @@ const PAGE = 1000;
 const PAUSE = 250;
 /** Pages that are read in a row while the page itself filters and finds nothing. */
 const MAX_SEARCHED = 20;
+/** Rows at the start of the list that are looked through for changes. */
+const MAX_CHANGED = 5000;
 
 export class TraceRows {
   rows = $state.raw<TraceInfo[]>([]);
@@ -34,6 +36,7 @@ export class TraceRows {
   #reader = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isAsking = false;
+  #changed = new Map<string, TraceInfo>();
   readonly #rate = new Rate();
   /** Tells whether new rows may be put on screen. */
   mayInsert: () => boolean = () => false;
@@ -98,8 +101,9 @@ export class TraceRows {
     }
   }
 
-  /** Asks for the newest traces soon: the tools have told that there are some. */
-  refresh(): void {
+  /** Asks for the newest traces soon: the tools have told that some have changed, and which. */
+  refresh(changed: readonly TraceInfo[] = []): void {
+    for (const trace of changed) this.#changed.set(trace.traceId, trace);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       void this.#ask();
@@ -115,13 +119,23 @@ export class TraceRows {
     const { signal } = this.#reader;
     try {
       const page = await listTraces(this.#filter.parameters, FIRST, null, signal);
-      if (!signal.aborted) this.#take(page.traces);
+      if (signal.aborted) return;
+      this.#takeChanged();
+      this.#take(page.traces);
       this.error = null;
     } catch {
       // The frame says that the tools do not answer; after that the list is read again.
     } finally {
       this.#isAsking = false;
     }
+  }
+
+  /** Changes known rows in place, also those that are not among the newest any more. */
+  #takeChanged(): void {
+    const changed = this.#changed;
+    this.#changed = new Map();
+    if (changed.size === 0 || !this.rows.slice(0, MAX_CHANGED).some(({ traceId }) => changed.has(traceId))) return;
+    this.rows = this.rows.map((trace, index) => (index < MAX_CHANGED ? (changed.get(trace.traceId) ?? trace) : trace));
   }
 
   #take(traces: readonly TraceInfo[]): void {

@@ -7,7 +7,8 @@ import { isMessage, isMessages, type Message } from '../ui/conversation_parts';
 export function spanKind({ attributes }: SpanData): string {
   const type = text(attributes['genkit:type']);
   if (type === 'action' || type === '') return text(attributes['genkit:metadata:subtype']) || type || 'span';
-  return type === 'dotprompt' || type === 'promptTemplate' ? 'prompt' : type;
+  if (type === 'promptTemplate') return 'util';
+  return type === 'dotprompt' ? 'prompt' : type;
 }
 
 export function spanName(span: SpanData): string {

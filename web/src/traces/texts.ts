@@ -20,6 +20,7 @@ export const texts = {
   loading: 'The traces are read',
   reading: 'Reading more…',
   end: 'No older traces',
+  further: 'Search older traces',
   empty: 'No traces yet',
   emptyAbout: 'A trace records what a run did: each step with its input, output, duration and tokens. Run something:',
   emptyCommand: `oxikit flow run hello '"Ada"'`,
