@@ -102,6 +102,7 @@ export const texts = {
     text: (name: string) => `Text of ${name}`,
     loading: 'The text is read',
     more: 'More',
+    run: 'Run',
     rename: 'Rename',
     duplicate: 'Duplicate',
     delete: 'Delete',

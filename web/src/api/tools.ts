@@ -4,6 +4,7 @@ import { request, type Call } from './http';
 import type { AppStatus, Info, RuntimeInfo, RuntimeList } from './tools_types';
 
 export type { AppStatus, Info, RuntimeInfo, RuntimeList };
+export { runtimeAbout, runtimeName } from './runtime_names';
 
 /** `GET` of a path below `/api/v1`. */
 export function get<T>(path: string, query: Call['query'] = {}, signal?: AbortSignal): Promise<T> {
@@ -21,15 +22,4 @@ export function patch<T>(path: string, body: unknown): Promise<T> {
 
 export function remove<T>(path: string, query: Call['query'] = {}): Promise<T> {
   return request<T>('DELETE', `/api/v1${path}`, { query });
-}
-
-/** The name of a runtime for people: the application and its process. */
-export function runtimeName(runtime: RuntimeInfo): string {
-  return `${runtime.name ?? runtime.projectName ?? 'app'} ${runtime.pid}`;
-}
-
-/** Language and version of a runtime, and whether it reacts. */
-export function runtimeAbout(runtime: RuntimeInfo): string {
-  const version = runtime.genkitVersion ?? 'unknown version';
-  return runtime.isSilent ? `${version}, does not answer` : `${version}, connected`;
 }

@@ -1,7 +1,7 @@
 // The headline of the overview: does anything need a person?
 
-import type { AppStatus, RuntimeInfo } from '../api/tools';
-import { runtimeName } from '../api/tools';
+import { runtimeName } from '../api/runtime_names';
+import type { AppStatus, RuntimeInfo } from '../api/tools_types';
 import { texts } from './texts';
 
 export interface Situation {
