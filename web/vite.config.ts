@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type ResolvedConfig } from 'vite';
 
 /** The crate that embeds the page. Its folder `page/dist` is not committed. */
 const OUT = join(import.meta.dirname, '../crates/oxikit-web/page/dist');
@@ -14,26 +14,34 @@ const LICENCES = 'licences.md';
 
 /** Adds the licence of the font, which is a file and not a module, to those of the modules. */
 function fontLicence(): Plugin {
+  let out = OUT;
   return {
     name: 'oxikit-font-licence',
     apply: 'build',
-    closeBundle() {
+    configResolved(config: ResolvedConfig) {
+      out = config.build.outDir;
+    },
+    writeBundle() {
       const font = join(import.meta.dirname, 'node_modules/@fontsource-variable/inter');
       const { name, version, license } = JSON.parse(readFileSync(join(font, 'package.json'), 'utf8')) as Record<string, string>;
       const text = readFileSync(join(font, 'LICENSE'), 'utf8');
-      appendFileSync(join(OUT, LICENCES), `\n## ${name} - ${version} (${license})\n\n${text}`);
+      appendFileSync(join(out, LICENCES), `\n## ${name} - ${version} (${license})\n\n${text}`);
     },
   };
 }
 
 /** Writes `x.js.gz` beside `x.js`: the server sends it as it is. */
 function compressed(): Plugin {
+  let out = OUT;
   return {
     name: 'oxikit-compressed',
     apply: 'build',
-    closeBundle() {
-      for (const entry of readdirSync(OUT, { recursive: true, encoding: 'utf8' })) {
-        const file = join(OUT, entry);
+    configResolved(config: ResolvedConfig) {
+      out = config.build.outDir;
+    },
+    writeBundle() {
+      for (const entry of readdirSync(out, { recursive: true, encoding: 'utf8' })) {
+        const file = join(out, entry);
         if (!/\.(?:js|css|html|svg)$/.test(file) || statSync(file).size < MIN_COMPRESSED) continue;
         writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
       }
@@ -42,7 +50,7 @@ function compressed(): Plugin {
 }
 
 export default defineConfig({
-  // The page is at `/` of one server and at `/prompts/` of another one.
+  // A proxy may serve the page below any path.
   base: './',
   plugins: [svelte(), fontLicence(), compressed()],
   build: {

@@ -50,6 +50,20 @@ const ATTACKS: &[(&str, &str, u16)] = &[
     ("obsolete line folding", "host: localhost:{port}\r\nx-a: b\r\n c\r\n", 400),
 ];
 
+/// Name, header lines and response status of requests with a valid cookie of the developer tools that
+/// must be rejected. `{cookie}` is `name=value`.
+const COOKIE_ATTACKS: &[(&str, &str, u16)] = &[
+    ("cross-site", "cookie: {cookie}\r\nsec-fetch-site: cross-site\r\n", 403),
+    ("page of another port", "cookie: {cookie}\r\nsec-fetch-site: same-site\r\n", 403),
+    ("origin of another port", "cookie: {cookie}\r\norigin: http://localhost:1\r\n", 403),
+    ("null origin", "cookie: {cookie}\r\norigin: null\r\n", 403),
+    ("URL that a person has opened", "cookie: {cookie}\r\nsec-fetch-site: none\r\n", 403),
+    ("browser that does not say where from", "cookie: {cookie}\r\n", 401),
+    ("forged", "cookie: {cookie}0\r\nsec-fetch-site: same-origin\r\n", 401),
+    ("under another name", "cookie: x{cookie}\r\nsec-fetch-site: same-origin\r\n", 401),
+    ("empty", "cookie: {name}=\r\nsec-fetch-site: same-origin\r\n", 401),
+];
+
 const HOST: &str = "host: localhost:{port}\r\n";
 
 /// A server and all of its routes, with the credentials that it accepts.
@@ -247,5 +261,30 @@ async fn wrong_tokens_are_counted_everywhere_and_do_not_lock_out_the_right_one()
         assert_eq!(statuses, expected, "{}", target.name);
         let (status, head) = target.send(method, &path, HOST).await;
         assert!(!matches!(status, 0 | 401 | 403 | 429), "{}\n{head}", target.name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stolen_or_forged_cookie_opens_no_route_of_the_developer_tools() {
+    let servers = servers().await;
+    let name = "API of the developer tools";
+    let tools = servers.targets.iter().find(|target| target.name == name).unwrap();
+    let urls = servers._tools.server.urls();
+    let code = urls.page.split_once("/#code=").unwrap().1;
+    let request = servers._tools.call_without_token(reqwest::Method::POST, "/api/v1/sign-in");
+    let response = request.json(&serde_json::json!({"code": code})).send().await.unwrap();
+    let cookie = response.headers()["set-cookie"].to_str().unwrap();
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let without_token = Target { credentials: String::new(), routes: Vec::new(), ..*tools };
+    let own = format!("{HOST}cookie: {cookie}\r\nsec-fetch-site: same-origin\r\n");
+    assert_eq!(without_token.send("GET", "/api/v1/info", &own).await.0, 200);
+    let is_open = |path: &str| oxikit_prompts::is_page_path(path) || path == "/api/v1/sign-in";
+    for (method, path) in tools.routes.iter().filter(|(_, path)| !is_open(path)) {
+        for (attack, headers, expected) in COOKIE_ATTACKS {
+            let headers = headers.replace("{cookie}", &cookie);
+            let headers = headers.replace("{name}", cookie.split('=').next().unwrap());
+            let (status, head) = without_token.send(method, path, &format!("{HOST}{headers}")).await;
+            assert_eq!(status, *expected, "{method} {path}: {attack}\n{head}");
+        }
     }
 }

@@ -7,6 +7,7 @@ import './styles/controls.css';
 
 import { mount } from 'svelte';
 
+import { takeCode } from './api/session';
 import { takeToken } from './api/token';
 import App from './App.svelte';
 import { claimTab } from './live/drafts';
@@ -15,4 +16,5 @@ takeToken();
 void claimTab();
 
 const target = document.getElementById('app');
+await takeCode();
 if (target) mount(App, { target });

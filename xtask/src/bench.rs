@@ -2,6 +2,7 @@
 //! floor) and with goals.
 
 mod a2a;
+mod browser;
 mod chart;
 mod devtools;
 mod goals;
@@ -19,6 +20,7 @@ mod sessions;
 mod stores;
 mod tool_server;
 mod traced;
+mod web;
 
 use anyhow::{Result, bail};
 
@@ -35,8 +37,13 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Some((suite, options)) if suite == "manager" => runner::run(&manager::SUITE, options),
         Some((suite, options)) if suite == "a2a" => runner::run(&a2a::SUITE, options),
         Some((suite, options)) if suite == "prompts" => runner::run(&prompts::SUITE, options),
+        Some((suite, options)) if suite == "web" => {
+            // The program embeds the page.
+            println!("{}", crate::web::build_if_needed()?);
+            runner::run(&web::SUITE, options)
+        }
         Some((suite, _)) => {
-            let suites = "`core`, `http`, `sessions`, `reflection`, `manager`, `a2a`, `prompts`";
+            let suites = "`core`, `http`, `sessions`, `reflection`, `manager`, `a2a`, `prompts`, `web`";
             bail!("there is no benchmark suite `{suite}`; there are {suites}")
         }
     }

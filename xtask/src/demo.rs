@@ -14,8 +14,6 @@ use crate::{metadata, tools, web};
 const OPENER: &str = "--opener";
 /// Maximum time until the tools have written their file.
 const START: Duration = Duration::from_secs(60);
-/// Programs that open a URL.
-const BROWSERS: [&str; 2] = ["xdg-open", "open"];
 
 /// Builds the page if its sources are newer than the build, and runs `oxikit start --demo` with
 /// these arguments. With `--open` a browser shows the page.
@@ -45,12 +43,14 @@ pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     Err(start.exec()).with_context(|| format!("cannot start {}", program.display()))
 }
 
-/// Waits until the developer tools with this process id have written their URL, and opens it.
+/// Waits until the developer tools with this process id have written their file, and lets the program
+/// open their page.
 fn open_when_started(pid: &str) -> Result<()> {
     let began = Instant::now();
     while began.elapsed() < START {
-        if let Some(url) = page_url(pid) {
-            return open(&url);
+        if has_started(pid) {
+            let program = metadata::target_dir()?.join("debug").join("oxikit");
+            return tools::run(Command::new(program).arg("open"));
         }
         // The file is written by another process, which cannot be awaited.
         std::thread::sleep(Duration::from_millis(100));
@@ -58,24 +58,9 @@ fn open_when_started(pid: &str) -> Result<()> {
     bail!("the developer tools did not start; the URL of the page is in their output")
 }
 
-/// The URL of the page with its token, if the tools of this process have written it.
-fn page_url(pid: &str) -> Option<String> {
-    let text = std::fs::read_to_string(".oxikit/manager.json").ok()?;
-    let file: Value = serde_json::from_str(&text).ok()?;
-    if file["pid"].as_u64()?.to_string() != pid {
-        return None;
-    }
-    let (url, token) = (file["apiUrl"].as_str()?, file["token"].as_str()?);
-    Some(format!("{}/prompts/#token={token}", url.trim_end_matches('/')))
-}
-
-fn open(url: &str) -> Result<()> {
-    for browser in BROWSERS {
-        let opened =
-            Command::new(browser).arg(url).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        if opened.is_ok_and(|status| status.success()) {
-            return Ok(());
-        }
-    }
-    bail!("no program opens a browser here: open the URL that the developer tools print")
+/// Whether the tools of this process have written their file.
+fn has_started(pid: &str) -> bool {
+    let text = std::fs::read_to_string(".oxikit/manager.json").unwrap_or_default();
+    let file: Value = serde_json::from_str(&text).unwrap_or_default();
+    file["pid"].as_u64().is_some_and(|own| own.to_string() == pid)
 }

@@ -138,6 +138,12 @@ fn need(program: &str) -> Result<()> {
     }
 }
 
+/// Installs Chromium and the package that drives it, for programs other than the suites.
+pub(crate) fn prepare_browser() -> Result<()> {
+    install_js()?;
+    need("chromium")
+}
+
 /// Whether one of these suites was skipped on this machine.
 pub(crate) fn is_incomplete(lines: &[String]) -> bool {
     lines.iter().any(|line| conformance::is_skipped(line))

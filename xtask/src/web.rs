@@ -10,8 +10,29 @@ use anyhow::{Context, Result, bail};
 
 use crate::{metadata, tools};
 
-/// The generated types of the HTTP API, relative to the folder of the page.
-const TYPES: &str = "src/api/types.ts";
+/// The HTTP APIs whose types are generated.
+const APIS: [Api; 2] = [
+    Api {
+        command: ["prompts", "--openapi"],
+        source: "the prompt manager",
+        types: "src/api/types.ts",
+    },
+    Api {
+        command: ["start", "--openapi"],
+        source: "the developer tools",
+        types: "src/api/tools_types.ts",
+    },
+];
+
+/// An HTTP API of the program.
+struct Api {
+    /// The arguments with which the program prints the OpenAPI document.
+    command: [&'static str; 2],
+    /// The server, as the first line of the types names it.
+    source: &'static str,
+    /// The file of the generated types, relative to the folder of the page.
+    types: &'static str,
+}
 
 /// Files and folders of the page that do not change its build.
 const NOT_SOURCES: [&str; 3] = ["node_modules", "tests", "README.md"];
@@ -49,13 +70,14 @@ pub(crate) fn build_if_needed() -> Result<String> {
     Ok(format!("{} files, {} kB compressed", files.len(), bytes / 1000))
 }
 
-/// Checks that the types are those of the OpenAPI document, that the page type-checks, and runs its
+/// Checks that the types are those of the OpenAPI documents, that the page type-checks, and runs its
 /// tests. Returns a line for the summary.
 pub(crate) fn check() -> Result<String> {
     install()?;
-    let path = sources().join(TYPES);
-    if fs::read_to_string(&path)? != types()? {
-        bail!("web/{TYPES} differs from the OpenAPI document: run `cargo xtask web --types`");
+    for (file, types) in types()? {
+        if fs::read_to_string(sources().join(file)).unwrap_or_default() != types {
+            bail!("web/{file} differs from the OpenAPI document: run `cargo xtask web --types`");
+        }
     }
     npm(&["run", "--silent", "check"])?;
     npm(&["test", "--silent"])?;
@@ -117,21 +139,25 @@ fn files_below(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn write_types() -> Result<()> {
-    let path = sources().join(TYPES);
-    fs::write(&path, types()?)?;
-    println!("web/{TYPES} is written");
+    for (file, types) in types()? {
+        fs::write(sources().join(file), types)?;
+        println!("web/{file} is written");
+    }
     Ok(())
 }
 
-/// The types of the OpenAPI document that the program prints.
-fn types() -> Result<String> {
+/// The types of the OpenAPI documents that the program prints, by their files.
+fn types() -> Result<Vec<(&'static str, String)>> {
     tools::build(&["oxikit-cli"])?;
     let target = metadata::target_dir()?;
     let program = target.join("debug").join("oxikit");
-    let document = tools::read(Command::new(program).args(["prompts", "--openapi"]))?;
-    let file = target.join("prompts-openapi.json");
-    fs::write(&file, document)?;
-    let mut script = Command::new("node");
-    script.arg("scripts/types.mjs").stdin(File::open(&file)?).current_dir(sources());
-    tools::read(&mut script)
+    let types_of = |api: &Api| {
+        let document = tools::read(Command::new(&program).args(api.command))?;
+        let file = target.join(format!("{}-openapi.json", api.command[0]));
+        fs::write(&file, document)?;
+        let mut script = Command::new("node");
+        script.args(["scripts/types.mjs", api.source]).current_dir(sources());
+        Ok((api.types, tools::read(script.stdin(File::open(&file)?))?))
+    };
+    APIS.iter().map(types_of).collect()
 }

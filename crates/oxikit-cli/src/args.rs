@@ -69,6 +69,8 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Start the developer tools and your application.
     Start(StartArgs),
+    /// Open the web page of the developer tools in a browser.
+    Open(OpenArgs),
     /// Show, restart or stop the application that `start` runs.
     App(AppArgs),
     /// List the connected runtimes (running applications).
@@ -159,12 +161,25 @@ pub(super) struct StartArgs {
     /// The flag of the Genkit CLI for V2, which is the default here.
     #[arg(long, hide = true, conflicts_with = "reflection_v1")]
     pub(super) experimental_reflection_v2: bool,
+    /// Print the OpenAPI document of the API of the developer tools, and exit.
+    #[arg(long)]
+    pub(super) openapi: bool,
     #[command(flatten)]
     pub(super) settings: SettingArgs,
     /// The command that starts the application. Default: detected from the files of the
     /// project.
     #[arg(last = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The URL contains a code that signs the browser in. It works once, within ten minutes. The browser
+stays signed in for 30 days, also when the developer tools are restarted.")]
+pub(super) struct OpenArgs {
+    /// Only print the URL, to open it yourself.
+    #[arg(long)]
+    pub(super) print: bool,
 }
 
 #[derive(Debug, Args)]

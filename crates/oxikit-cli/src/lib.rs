@@ -43,6 +43,7 @@ mod keyboard;
 mod limits;
 mod log;
 mod mcp;
+mod open;
 mod output;
 mod project;
 mod prompt;
@@ -129,7 +130,9 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
 async fn dispatch(cli: Cli, output: &mut Output) -> Result<(), Failure> {
     let project_dir = ProjectDir::new(cli.project)?;
     match cli.command {
+        Command::Start(args) if args.openapi => output.document(&oxikit_devtools::openapi()),
         Command::Start(args) => start::start(args, &project_dir, output.is_json()).await,
+        Command::Open(args) => open::run(args, &project_dir.client()?, output).await,
         Command::App(args) => app_command::run(args, &project_dir.client()?, output).await,
         Command::Runtimes => runtimes::list(&project_dir.client()?, output).await,
         Command::Action(args) => action::run(args, &project_dir.client()?, output).await,

@@ -46,6 +46,11 @@ impl Output {
         self.text(Text::new().lines(json).end())
     }
 
+    /// Writes a JSON document: on one line for programs, indented for people.
+    pub(super) fn document(&mut self, document: &impl Serialize) -> Result<(), Failure> {
+        if self.is_json { self.value(document) } else { self.pretty(document) }
+    }
+
     /// Writes a line of text.
     pub(super) fn line(&mut self, line: impl Into<Text>) -> Result<(), Failure> {
         self.text(line.into().end())

@@ -27,10 +27,7 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     if args.openapi {
-        return match output.is_json() {
-            true => output.value(&openapi()),
-            false => output.pretty(&openapi()),
-        };
+        return output.document(&openapi());
     }
     // Signals are handled before anything is started, so that an early Ctrl-C ends it in order.
     let mut signals = Signals::new()?;

@@ -186,10 +186,13 @@ fn show_startup(
     settings: &Settings,
 ) {
     let urls = server.urls();
-    // The URL with the token is shown on a terminal only: a redirected output may be stored
-    // in a log.
+    // The URL with the code is shown on a terminal only: a redirected output may be stored in a
+    // log.
     let page = if terminal::is_out_terminal() { &*urls.page } else { urls.base() };
     console.info(format!("tools      {page}"));
+    if !terminal::is_out_terminal() {
+        console.info("`oxikit open` opens this page in a browser");
+    }
     console.info(format!("runtimes   {}", without_token(&urls.reflection)));
     console.info(format!("telemetry  {}", without_token(&urls.telemetry)));
     if !settings.host.value.is_loopback() {

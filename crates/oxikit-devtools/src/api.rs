@@ -5,6 +5,8 @@ pub(crate) mod actions;
 pub(crate) mod apps;
 pub(crate) mod datasets;
 pub(crate) mod evaluations;
+pub(crate) mod events;
 pub(crate) mod info;
 pub(crate) mod runs;
 pub(crate) mod runtimes;
+pub(crate) mod sign_in;

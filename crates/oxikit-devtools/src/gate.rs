@@ -4,25 +4,28 @@
 //! token; none replaces another. They run before the body is read.
 //!
 //! The token may be in the header `Authorization`, for programs that accept only a URL in the path
-//! below `/k/`, and for a WebSocket of the page among its subprotocols: see [`take_token`]. Wrong
-//! tokens are counted by address and answered with 429 after several ones.
+//! below `/k/`, and for a WebSocket of the page among its subprotocols: see [`take_token`]. Wrong tokens
+//! are counted by address and answered with 429 after several ones. The server's own page has a cookie
+//! instead, see [`SignIn`].
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, COOKIE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response};
 use oxikit_core::{Status, StatusCode};
 use oxikit_http::reply::error;
-use oxikit_http::{Cors, SenderCheck, Token, TokenCheck, is_navigation, take_token};
+use oxikit_http::{Cors, SenderCheck, is_navigation, take_token};
 
 use oxikit_prompts::is_page_path;
 
 use super::DevServerOptions;
 use super::proof::{CHALLENGE, prove};
+use super::sign_in::SignIn;
 
-/// The error for a wrong token. After a restart, old pages and commands have the previous token.
-const WRONG_TOKEN: &str = "this token is not known; it is another one after each start";
+/// The path at which a browser exchanges a code for a cookie.
+pub(crate) const SIGN_IN_PATH: &str = "/api/v1/sign-in";
 
 /// The CORS headers for pages of allowed origins.
 const CORS: Cors = Cors {
@@ -35,7 +38,7 @@ const CORS: Cors = Cors {
 #[derive(Debug)]
 pub(crate) struct Gate {
     sender: SenderCheck,
-    token: TokenCheck,
+    sign_in: Arc<SignIn>,
 }
 
 /// The response to a request that is not admitted. Boxed: it is rare and large.
@@ -43,13 +46,13 @@ type Refused = Box<Response<Body>>;
 
 impl Gate {
     /// The checks for these options.
-    pub(crate) fn new(options: &DevServerOptions, token: Token) -> Self {
+    pub(crate) fn new(options: &DevServerOptions, sign_in: Arc<SignIn>) -> Self {
         let sender = SenderCheck::local()
             .allow_hosts(options.allow_hosts.iter().cloned())
             .allow_address(options.host)
             .allow_origins(options.allow_origins.iter().cloned())
             .without_https();
-        Self { sender, token: TokenCheck::new(token) }
+        Self { sender, sign_in }
     }
 
     /// Admits a request, with the path that the routes know, or makes the response to it.
@@ -81,23 +84,43 @@ impl Gate {
             let message = "a browser opened this URL; call it by a program, with the token";
             return Err(refused(Status::permission_denied(message)));
         }
-        self.check_token(peer, request)
+        self.check_credentials(peer, request)
     }
 
-    /// Takes the token out of the request and compares it, so that routes and logs never see it.
-    fn check_token<B>(&self, peer: IpAddr, request: &mut Request<B>) -> Result<(), Refused> {
+    /// Takes the token or the cookie out of the request and compares it, so that routes and logs
+    /// never see it.
+    fn check_credentials<B>(&self, peer: IpAddr, request: &mut Request<B>) -> Result<(), Refused> {
         let refused = |status: Status| Box::new(error(&status));
-        let Some(presented) = take_token(request).map_err(refused)? else {
-            let message = "this needs a token: `Authorization: Bearer …`";
-            return Err(refused(Status::unauthenticated(message)));
+        let presented = take_token(request).map_err(refused)?;
+        let has_cookie = self.sign_in.has_cookie(request.headers());
+        // A page of another port of this host sends the cookie, too, and must not use it.
+        let is_own_page = self.sender.is_own_page(request.uri(), request.headers());
+        let signed_in = match is_own_page {
+            true => self.sign_in.signed_in(request.headers()),
+            false => None,
         };
-        self.token.check(peer, &presented, WRONG_TOKEN).map_err(refused)
+        request.headers_mut().remove(COOKIE);
+        if let Some(presented) = presented {
+            return self.sign_in.check_token(peer, &presented).map_err(refused);
+        }
+        if is_sign_in(request) {
+            return Ok(());
+        }
+        let message = match (signed_in, has_cookie && is_own_page) {
+            (Some(signed_in), _) => {
+                request.extensions_mut().insert(signed_in);
+                return Ok(());
+            }
+            (None, true) => "this browser is no longer signed in: `oxikit open` signs it in again",
+            (None, false) => "this needs a token: `Authorization: Bearer …`",
+        };
+        Err(refused(Status::unauthenticated(message)))
     }
 
     /// The answer to a challenge, if the request of a command has one: see [`super::proof`].
     pub(crate) fn proof<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
         let challenge = request.headers().get(CHALLENGE).filter(|_| is_page(request))?;
-        prove(self.token.token(), challenge.to_str().ok()?)?.parse().ok()
+        prove(self.sign_in.token(), challenge.to_str().ok()?)?.parse().ok()
     }
 
     /// Adds the headers that browsers need.
@@ -113,4 +136,9 @@ impl Gate {
 /// no secret. Its user has the token in the fragment of the URL, which a browser does not send.
 fn is_page<B>(request: &Request<B>) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && is_page_path(request.uri().path())
+}
+
+/// Whether a browser exchanges its code, for which it cannot have a token yet.
+fn is_sign_in<B>(request: &Request<B>) -> bool {
+    *request.method() == Method::POST && request.uri().path() == SIGN_IN_PATH
 }

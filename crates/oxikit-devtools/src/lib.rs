@@ -12,8 +12,8 @@
 //!
 //! A page of another site must not be able to use the API, although it can send requests to
 //! loopback. So every request needs the token, and its `Host` and `Origin` must be those of this
-//! machine. The token is only in files that other users cannot read, and in the URL that the user
-//! opens.
+//! machine. The token is only in files that other users cannot read. The
+//! URL that the user opens has a one-time code, with which the browser gets a cookie.
 //!
 //! ```no_run
 //! use oxikit_devtools::{DevServer, DevServerOptions};
@@ -34,6 +34,7 @@ mod agents;
 mod api;
 mod app;
 mod bridge;
+mod feed;
 mod files;
 mod gate;
 mod listen;
@@ -48,6 +49,7 @@ mod routes;
 mod runs;
 mod shapes;
 mod shared;
+mod sign_in;
 mod trpc;
 
 use std::io;
@@ -75,9 +77,11 @@ pub use oxikit_http::ports::PortChoice;
 use oxikit_manager::{ManagerOptions, Runtimes, socket_route};
 use oxikit_traces::{OwnProcesses, telemetry_port};
 use previous::{Previous, PreviousPort};
+pub use routes::openapi;
 #[doc(hidden)]
 pub use routes::route_table;
 use shared::Shared;
+use sign_in::SignIn;
 
 /// Time for open requests to end when the server closes. Then they are cut.
 const DRAIN_TIME: Duration = Duration::from_secs(2);
@@ -113,7 +117,7 @@ pub struct DevServer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Urls {
-    /// The page for a browser, `http://127.0.0.1:4000/#token=…`.
+    /// The page for a browser, `http://127.0.0.1:4000/#code=…`. The code signs one browser in, once.
     pub page: String,
     /// The API for programs that accept only a URL: `http://127.0.0.1:4000/k/…`, to which
     /// `/api` is appended.
@@ -158,8 +162,9 @@ impl DevServer {
         let telemetry =
             BoundPort::bind("telemetry", loopback, &options.telemetry_port, telemetry).await?;
         let tokens = Tokens::new(previous);
-        let urls = tokens.urls(&api, &reflection, &telemetry);
         files::make_data_dir(&data_dir)?;
+        let sign_in = Arc::new(SignIn::new(tokens.api.clone(), api.port(), &data_dir));
+        let urls = tokens.urls(&sign_in, &api, &reflection, &telemetry);
         // The project first: it takes people's work out of an old file of traces, which the
         // trace store may refuse.
         let project = files::open_project(&data_dir)?;
@@ -168,10 +173,12 @@ impl DevServer {
         runtimes.discover(&options.root).map_err(|error| {
             io::Error::other(error.message.unwrap_or_else(|| "runtimes cannot be called".into()))
         })?;
-        let gate = Gate::new(&options, tokens.api.clone());
+        let gate = Gate::new(&options, sign_in.clone());
+        let sign_in = (sign_in, urls.base().to_owned());
         let closing = CancellationToken::new();
         let prompts = prompts::open(&options, project.clone(), closing.clone()).await?;
-        let shared = Shared::new(options, runtimes.clone(), traces, project, prompts, closing);
+        let shared =
+            Shared::new(options, runtimes.clone(), traces, project, prompts, sign_in, closing);
         let shared = Arc::new(shared);
         let server = Self {
             files: files::Files::write(&shared.options.root, &data_dir, &urls, &tokens.api)?,
@@ -187,6 +194,7 @@ impl DevServer {
             .set_no_runtime_hint(move || shared.upgrade()?.app()?.status().why_absent());
         let router = routes::router(server.shared.clone());
         server.show_runtimes();
+        server.connections.spawn(feed::follow(server.shared.clone()));
         server.open(api, Port::api(gate, router));
         server.open(reflection, Port::runtimes(socket_route(runtimes, tokens.reflection)));
         let shared = Arc::downgrade(&server.shared);
@@ -335,12 +343,18 @@ impl Tokens {
         Self { api: Token::random(), reflection, telemetry }
     }
 
-    /// The URLs of the ports. The page has its token in the fragment, which browsers do not send and
+    /// The URLs of the ports. The page has its code in the fragment, which browsers do not send and
     /// servers do not log.
-    fn urls(&self, api: &BoundPort, reflection: &BoundPort, telemetry: &BoundPort) -> Urls {
+    fn urls(
+        &self,
+        sign_in: &SignIn,
+        api: &BoundPort,
+        reflection: &BoundPort,
+        telemetry: &BoundPort,
+    ) -> Urls {
         let (base, token) = (api.url("http"), self.api.reveal());
         Urls {
-            page: format!("{base}/#token={token}"),
+            page: format!("{base}/#code={}", sign_in.new_code(None)),
             api: format!("{base}/k/{token}"),
             reflection: format!("{}/r/{}", reflection.url("ws"), self.reflection.reveal()),
             telemetry: format!("{}/t/{}", telemetry.url("http"), self.telemetry.reveal()),

@@ -118,6 +118,7 @@ impl Port {
         }
         // Both are needed after the request was moved.
         let (asked, proof) = (request.headers().clone(), gate.proof(&request));
+        request.extensions_mut().insert(ConnectInfo(peer));
         let mut response = self.answer(request).await;
         gate.finish(&asked, &mut response);
         if let Some(proof) = proof {

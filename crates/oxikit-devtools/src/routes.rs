@@ -24,7 +24,8 @@ use oxikit_wire::{
 };
 use serde_json::Value;
 
-use super::api::{actions, apps, datasets, evaluations, info, runs, runtimes};
+use super::api::{actions, apps, datasets, evaluations, events, info, runs, runtimes, sign_in};
+use super::gate::SIGN_IN_PATH;
 use super::openapi::OPEN_API;
 use super::resume::refuse_resume;
 use super::shared::Shared;
@@ -69,11 +70,31 @@ const fn remove(path: &'static str, id: &'static str, about: &'static str, to: H
 
 /// The routes of the API.
 const ROUTES: &[Route<Arc<Shared>>] = &[
-    official("GET", "/", || get(info::page)),
     read("/api/v1/info", "getInfo", "The version, the project and the names of variables", || {
         get(info::info)
     })
     .answers::<info::Info>(),
+    act(SIGN_IN_PATH, "signIn", "Exchanges a one-time code for a cookie; needs no token", || {
+        post(sign_in::sign_in)
+    })
+    .takes::<sign_in::SignInRequest>()
+    .answers::<Done>(),
+    act("/api/v1/sign-out", "signOut", "Ends the cookie of a browser", || post(sign_in::sign_out))
+        .takes::<Nothing>()
+        .answers::<Done>(),
+    act(
+        "/api/v1/sign-in/codes",
+        "createCode",
+        "Makes a one-time code with which a browser signs in",
+        || post(sign_in::create_code),
+    )
+    .takes::<Nothing>()
+    .answers::<sign_in::NewCode>(),
+    read("/api/v1/events", "watchChanges", "Everything that changes, from now on", || {
+        get(events::follow)
+    })
+    .query::<events::EventsQuery>()
+    .streams::<events::FeedEvent>(),
     read("/api/v1/runtimes", "listRuntimes", "The runtimes, oldest first", || get(runtimes::list))
         .answers::<runtimes::RuntimeList>(),
     read(
@@ -306,9 +327,17 @@ const ROUTES: &[Route<Arc<Shared>>] = &[
     official("POST", "/reflection/{runtime}/api/cancelAction", || post(bridge::cancel)),
 ];
 
-/// The OpenAPI document, made at the first request: nothing in it depends on the process.
-static OPENAPI: LazyLock<Bytes> =
-    LazyLock::new(|| OPEN_API.describe(described()).to_string().into());
+/// The text of the OpenAPI document, made at the first request: nothing in it depends on the process.
+static OPENAPI: LazyLock<Bytes> = LazyLock::new(|| openapi().to_string().into());
+
+/// The OpenAPI document of the developer tools' own API, which `GET /api/v1/openapi.json` sends.
+///
+/// ```
+/// assert_eq!(oxikit_devtools::openapi()["openapi"], "3.1.0");
+/// ```
+pub fn openapi() -> Value {
+    OPEN_API.describe(described())
+}
 
 /// `GET /api/v1/openapi.json`. It is here and not in `openapi` because it needs the table
 /// that it is itself a part of.

@@ -9,6 +9,8 @@ use oxikit_prompts::PromptRoutes;
 use oxikit_traces::TraceStore;
 use tokio_util::sync::CancellationToken;
 
+use super::feed::{Feed, WatchedProject};
+use super::sign_in::SignIn;
 use super::{AppControl, DevServerOptions};
 use oxikit_manager::Runtimes;
 use oxikit_traces::{HiddenTraces, OwnProcess};
@@ -25,6 +27,10 @@ pub(crate) struct Shared {
     pub(crate) traces: TraceStore,
     pub(crate) project: Arc<dyn ProjectStore>,
     pub(crate) prompts: PromptRoutes,
+    pub(crate) sign_in: Arc<SignIn>,
+    pub(crate) feed: Feed,
+    /// The URL of the API without a token.
+    pub(crate) base_url: String,
     /// Traces of runs that the tools make only to read something.
     pub(crate) hidden_traces: HiddenTraces,
     /// Cancelled when a client has asked the tools to quit.
@@ -41,12 +47,28 @@ impl Shared {
         traces: TraceStore,
         project: Arc<dyn ProjectStore>,
         prompts: PromptRoutes,
+        (sign_in, base_url): (Arc<SignIn>, String),
         closing: CancellationToken,
     ) -> Self {
         let app = RwLock::new(options.app.clone());
+        let feed = Feed::new();
+        let project = Arc::new(WatchedProject::new(project, feed.clone()));
         let quit = CancellationToken::new();
         let hidden_traces = HiddenTraces::default();
-        Self { options, runtimes, traces, project, prompts, hidden_traces, quit, closing, app }
+        Self {
+            options,
+            runtimes,
+            traces,
+            project,
+            prompts,
+            sign_in,
+            feed,
+            base_url,
+            hidden_traces,
+            quit,
+            closing,
+            app,
+        }
     }
 
     /// Hides and deletes the trace of a run that the tools made only to read something.

@@ -138,6 +138,11 @@ impl BoundPort {
         Ok(Self { listeners, address })
     }
 
+    /// The number of the port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// The URL by which programs of this machine reach the port.
     pub fn url(&self, scheme: &str) -> String {
         format!("{scheme}://{}", local_address(self.address))

@@ -189,6 +189,35 @@ impl SenderCheck {
         authority.is_some() && authority == host
     }
 
+    /// Whether a request is certainly from a page of this server, as the browser says: by
+    /// `Sec-Fetch-Site: same-origin`, or for browsers without that header by an `Origin` that is this
+    /// server. A page of another port of the same host is not: it gets the cookies of this server, but
+    /// must not use them. [`check`](Self::check) comes first.
+    ///
+    /// ```
+    /// use axum::http::{HeaderMap, HeaderValue, Uri};
+    /// use oxikit_http::SenderCheck;
+    ///
+    /// let (check, uri) = (SenderCheck::local(), Uri::from_static("/api"));
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert("host", HeaderValue::from_static("localhost:4000"));
+    /// assert!(!check.is_own_page(&uri, &headers), "a program");
+    /// headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
+    /// assert!(check.is_own_page(&uri, &headers));
+    /// ```
+    pub fn is_own_page(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let (Ok(site), Ok(origin), Ok(host)) =
+            (single(headers, &SEC_FETCH_SITE), single(headers, &ORIGIN), host_of(uri, headers))
+        else {
+            return false;
+        };
+        let is_own_origin = origin.map(|origin| self.is_same_origin(origin, host));
+        match site {
+            Some(site) => site == "same-origin" && is_own_origin != Some(false),
+            None => is_own_origin == Some(true),
+        }
+    }
+
     /// The origin of the calling page if it is one of [`allow_origins`](Self::allow_origins):
     /// the value of the CORS headers. `None` for all other requests.
     pub fn allowed_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {

@@ -114,14 +114,17 @@ impl TokenCheck {
     /// `UNAUTHENTICATED` with `hint` for a wrong token, `RESOURCE_EXHAUSTED` after too many
     /// wrong ones of one address within a minute.
     pub fn check(&self, peer: IpAddr, presented: &str, hint: &str) -> Result<(), Status> {
-        if self.token.matches(presented) {
-            return Ok(());
-        }
+        if self.token.matches(presented) { Ok(()) } else { Err(self.refused(peer, hint)) }
+    }
+
+    /// Counts a wrong credential of this address that the caller has compared itself, such as a
+    /// one-time code, and makes the error for it, as [`check`](Self::check) does.
+    pub fn refused(&self, peer: IpAddr, hint: &str) -> Status {
         if self.wrong.is_too_many(peer, MAX_WRONG) {
             let status = Status::resource_exhausted("too many wrong tokens; wait a minute");
-            return Err(status.with_retry_after(WINDOW));
+            return status.with_retry_after(WINDOW);
         }
-        Err(Status::unauthenticated(hint))
+        Status::unauthenticated(hint)
     }
 }
 

@@ -39,7 +39,6 @@ use crate::Prompts;
 pub(crate) use answer::{check_effect, nowhere};
 pub(crate) use failure::Failure;
 use feed::Feed;
-pub(crate) use page::page;
 pub use page::{is_page_path, page_routes};
 pub use routes::openapi;
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::from_fn;
-use axum::routing::{get, post};
+use axum::routing::post;
 use oxikit_http::ports::{BoundPort, PortChoice};
 use oxikit_http::reply::json_response;
 use oxikit_http::{Limits, Token};
@@ -19,7 +19,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::Prompts;
-use crate::http::{PromptRoutes, RouteOptions, check_effect, nowhere, page, page_routes};
+use crate::http::{PromptRoutes, RouteOptions, check_effect, nowhere, page_routes};
 use gate::Gate;
 use service::PromptService;
 
@@ -198,7 +198,7 @@ fn router(
     options: &PromptServerOptions,
     quit: &CancellationToken,
 ) -> Router {
-    let router = routes.router().merge(page_routes()).route("/", get(page));
+    let router = routes.router().merge(page_routes());
     // Without a token every program of the machine could end the server.
     let router = match options.token {
         Some(_) => {
@@ -218,6 +218,5 @@ fn router(
 /// them.
 #[doc(hidden)]
 pub fn prompt_server_route_table() -> Vec<(&'static str, &'static str)> {
-    let own = [("GET", "/"), ("POST", SHUTDOWN_PATH)];
-    crate::http::prompt_route_table().into_iter().chain(own).collect()
+    crate::http::prompt_route_table().into_iter().chain([("POST", SHUTDOWN_PATH)]).collect()
 }

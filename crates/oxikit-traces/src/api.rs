@@ -5,6 +5,8 @@ mod queries;
 mod reads;
 mod shapes;
 
+pub use shapes::TraceInfo;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -45,6 +45,11 @@ export interface ChangesEvent {
   data: string;
 }
 
+/** The data of `ChangesEvent`, parsed, by the name of the event. */
+export interface ChangesEventData {
+  change: ChangeEvent;
+}
+
 /**
  * A message of a client.
  *
@@ -52,6 +57,24 @@ export interface ChangesEvent {
  * client sends `hello` before it uses them.
  */
 export type ClientMessage = SubmitUpdate | SubmitMetadata | ExpandText | Hello | SubmitPatch | SetPresence | AskHistory | AskRestore;
+
+/** The query of `compareRevisionsById`. */
+export interface CompareRevisionsByIdQuery {
+  /** The document. */
+  id: string;
+  /** The older revision, by number or label. Default: the one before `to`. */
+  from?: string;
+  /** The newer revision, by number or label. Default: the newest. */
+  to?: string;
+}
+
+/** The query of `compareRevisions`. */
+export interface CompareRevisionsQuery {
+  /** The older revision, by number or label. Default: the one before `to`. */
+  from?: string;
+  /** The newer revision, by number or label. Default: the newest. */
+  to?: string;
+}
 
 /** `POST /api/prompts/filesystem/complete_path`: the beginning of a path. */
 export interface CompletePath {
@@ -77,6 +100,12 @@ export interface Conflict {
   stored: string;
   /** The text of the later edit. */
   incoming: string;
+}
+
+/** The query of `deleteDocument`. */
+export interface DeleteDocumentQuery {
+  /** The document. */
+  id: string;
 }
 
 /** A document that another one names by `[[name]]`. */
@@ -272,6 +301,12 @@ export interface ExpansionSpan {
   id: string;
 }
 
+/** The query of `exportPrompts`. */
+export interface ExportPromptsQuery {
+  /** Only prompts with this label, at its revision. Default: all prompts at their newest one. */
+  label?: string;
+}
+
 /** A prompt of an [`Export`]. */
 export interface ExportedPrompt {
   /**
@@ -331,6 +366,50 @@ export interface Finding {
 /** The kind of a mistake. */
 export type FindingCode = "unreadable" | "front_matter" | "unknown_key" | "template" | "missing_partial" | "missing_inclusion" | "circular_inclusion" | "inclusion_limit" | "ambiguous_inclusion" | "ambiguous_name" | "unused_fragment";
 
+/** The query of `getDocument`. */
+export interface GetDocumentQuery {
+  /** The document. */
+  id: string;
+  /** The path or name of the document's directory, if its id is ambiguous. */
+  directory?: string;
+  /** A revision. Default: the newest. */
+  rev?: number;
+  /** A label, in place of a revision. */
+  label?: string;
+}
+
+/** The query of `getFragment`. */
+export interface GetFragmentQuery {
+  /** The path or name of the document's directory, if its id is ambiguous. */
+  directory?: string;
+  /** A revision. Default: the newest. */
+  rev?: number;
+  /** A label, in place of a revision. */
+  label?: string;
+}
+
+/** The query of `getPrompt`. */
+export interface GetPromptQuery {
+  /** The path or name of the document's directory, if its id is ambiguous. */
+  directory?: string;
+  /** A revision. Default: the newest. */
+  rev?: number;
+  /** A label, in place of a revision. */
+  label?: string;
+}
+
+/** The query of `getReferencesById`. */
+export interface GetReferencesByIdQuery {
+  /** The document. */
+  id: string;
+}
+
+/** The query of `getRevisionById`. */
+export interface GetRevisionByIdQuery {
+  /** The document. */
+  id: string;
+}
+
 /** The first message of a client that understands the additions. */
 export interface Hello {
   /** The protocol that the client knows. */
@@ -387,6 +466,30 @@ export interface LabelList {
   id: string;
   /** The revision of each label. */
   labels: Record<string, number>;
+}
+
+/** The query of `listLabelsById`. */
+export interface ListLabelsByIdQuery {
+  /** The document. */
+  id: string;
+}
+
+/** The query of `listRevisionsById`. */
+export interface ListRevisionsByIdQuery {
+  /** The document. */
+  id: string;
+  /** Maximum number of revisions. Default: 50. */
+  limit?: number;
+  /** Only revisions with a smaller number. */
+  before?: number;
+}
+
+/** The query of `listRevisions`. */
+export interface ListRevisionsQuery {
+  /** Maximum number of revisions. Default: 50. */
+  limit?: number;
+  /** Only revisions with a smaller number. */
+  before?: number;
 }
 
 /** A file by its `data:` or `https:` URL. */
@@ -553,7 +656,7 @@ export interface Preview {
   /** The model that the front matter names. */
   model?: string | null;
   /** The configuration of the model in the front matter. */
-  config?: Record<string, unknown>;
+  config?: unknown;
   /** The variables that the template looks up, as far as they are known without rendering. */
   variables: string[];
   /** Why the template cannot be rendered. */
@@ -784,6 +887,12 @@ export interface Reloaded {
   message: string;
 }
 
+/** The query of `removeLabelById`. */
+export interface RemoveLabelByIdQuery {
+  /** The document. */
+  id: string;
+}
+
 /** `POST /api/prompts/rename`: another id for a document. */
 export interface RenamePrompt {
   /** The document. */
@@ -805,6 +914,12 @@ export interface RenamePrompt {
   update_references?: boolean;
   /** An addition: the author in the history. */
   author?: string | null;
+}
+
+/** The query of `renderPromptById`. */
+export interface RenderPromptByIdQuery {
+  /** The document. */
+  id: string;
 }
 
 /** `GET /api/prompts/{id}/render`: a document with its inclusions replaced. */
@@ -833,6 +948,12 @@ export interface Restore {
   rev: number;
   /** The author in the history. */
   author?: string | null;
+}
+
+/** The query of `restoreRevisionById`. */
+export interface RestoreRevisionByIdQuery {
+  /** The document. */
+  id: string;
 }
 
 /** The last state that a client has seen. */
@@ -909,6 +1030,12 @@ export interface SetLabel {
   rev: number;
 }
 
+/** The query of `setLabelById`. */
+export interface SetLabelByIdQuery {
+  /** The document. */
+  id: string;
+}
+
 /** Where a client's cursor is. It is shown to the others and not stored. */
 export interface SetPresence {
   /** The name that the others see. Default: the label of `hello`. */
@@ -972,6 +1099,14 @@ export interface SubmitUpdate {
   author?: string | null;
 }
 
+/** The query of `suggestNames`. */
+export interface SuggestNamesQuery {
+  /** A part of the name. */
+  query?: string;
+  /** A document that is left out. */
+  exclude?: string;
+}
+
 /** `GET /api/prompts/search_suggestions`: a name for `[[`. */
 export interface Suggestion {
   /** The id. */
@@ -995,7 +1130,7 @@ export interface ToolRequest {
   /** Distinguishes several requests of one turn; the response repeats it. */
   ref?: string | null;
   /** The arguments. */
-  input?: Record<string, unknown>;
+  input?: unknown;
   /** Whether this is a streamed fragment and not yet the whole request. */
   partial?: boolean | null;
 }
@@ -1007,7 +1142,7 @@ export interface ToolResponse {
   /** The request's `ref`. */
   ref?: string | null;
   /** The result; absent when the tool returned nothing. */
-  output?: Record<string, unknown>;
+  output?: unknown;
   /** Further parts, such as pictures, for models that can take them. */
   content?: unknown[] | null;
 }
@@ -1016,6 +1151,18 @@ export interface ToolResponse {
 export interface Undelete {
   /** The author in the history. */
   author?: string | null;
+}
+
+/** The query of `undeleteById`. */
+export interface UndeleteByIdQuery {
+  /** The document. */
+  id: string;
+}
+
+/** The query of `updateDocument`. */
+export interface UpdateDocumentQuery {
+  /** The document. */
+  id: string;
 }
 
 /** Why a content has changed. */
@@ -1060,6 +1207,15 @@ export interface Updated {
   reason?: UpdateReason | null;
   /** The author of the change. */
   author?: string | null;
+}
+
+/** The query of `watchPrompts`. */
+export interface WatchPromptsQuery {
+  /**
+   * Ends the stream after this number of seconds. Without it the stream ends when the reader
+   * disconnects or the tools shut down.
+   */
+  seconds?: number;
 }
 
 /** The answer to `hello`. */

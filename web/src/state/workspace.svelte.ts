@@ -12,9 +12,7 @@ import { settings } from './settings.svelte';
 export type Dialog =
   | { name: 'create'; id?: string; content?: string; kind?: DocumentKind }
   | { name: 'rename' }
-  | { name: 'remove' }
-  | { name: 'person' }
-  | { name: 'keys' };
+  | { name: 'remove' };
 
 class Workspace {
   #document = $state.raw<OpenDocument | null>(null);

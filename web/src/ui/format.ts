@@ -46,3 +46,20 @@ export function size(bytes: number): string {
   if (bytes < 1e6) return `${(bytes / 1000).toFixed(1)} kB`;
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
+
+/** A measured time: `626 µs`, `9.2 ms`, `1.8 s`, `2 min 5 s`; `–` if it is unknown. */
+export function elapsed(milliseconds: number | null | undefined): string {
+  if (milliseconds === null || milliseconds === undefined || Number.isNaN(milliseconds)) return '–';
+  if (milliseconds < 1) return `${Math.round(milliseconds * 1000)} µs`;
+  if (milliseconds < 1000) return `${shortened(milliseconds)} ms`;
+  if (milliseconds < MINUTE) return `${shortened(milliseconds / 1000)} s`;
+  if (milliseconds < HOUR) {
+    return `${Math.floor(milliseconds / MINUTE)} min ${Math.floor((milliseconds % MINUTE) / 1000)} s`;
+  }
+  return `${Math.floor(milliseconds / HOUR)} h ${Math.floor((milliseconds % HOUR) / MINUTE)} min`;
+}
+
+/** A number with one decimal below 100. */
+function shortened(value: number): string {
+  return value < 100 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
+}

@@ -27,6 +27,23 @@ export const icons = {
   system: 'M2.5 3h11v7.5h-11zM6 13.5h4',
   trash: 'M2.8 4.2h10.4M6 4V2.5h4V4M4 4.2l.7 9.3h6.6l.7-9.3',
   warning: 'M8 2.5 14.2 13H1.8zM8 6.5v3M8 11.3v.1',
+  bars: 'M3 13V8M8 13V3M13 13V6',
+  bolt: 'M9 2 3.5 9H8l-1 5 5.5-7H8z',
+  chat: 'M2.5 3.5h11V11H7l-3 2.5V11H2.5z',
+  columns: 'M2.5 3h11v10h-11zM8 3v10',
+  download: 'M8 2.5v7M5 7l3 3 3-3M3 13h10',
+  external: 'M9 3h4v4M13 3 7.5 8.5M11 9.5V13H3V5h3.5',
+  file: 'M4 2.5h5.5L12 5v8.5H4zM6 7h4M6 10h4',
+  fork: 'M5 2.5v7.2M5 4a1.5 1.5 0 1 0 0-.1M5 12.5a1.5 1.5 0 1 0 0-.1M11.500 5a1.500 1.500 0 1 0 0-.1M11.500 6.500c0 2.500-3 2.500-6.500 3.500',
+  home: 'M2.5 7.5 8 3l5.5 4.500M4 6.800V13h8V6.800',
+  play: 'm5 3 8 5-8 5z',
+  right: 'm6 4 4 4-4 4',
+  save: 'M3 3h8l2 2v8H3zM5.500 3v3.500h4V3M5 13V9.500h6V13',
+  stop: 'M4 4h8v8H4z',
+  table: 'M2.500 3h11v10h-11zM2.500 6.500h11M6.500 6.500V13',
+  trace: 'M2.500 3.500h7M5.500 8h8M4 12.500h5',
+  up: 'm4 10 4-4 4 4',
+  upload: 'M8 10V3M5 5.500l3-3 3 3M3 13h10',
 } as const;
 
 export type IconName = keyof typeof icons;

@@ -199,7 +199,7 @@ impl DevTools {
 }
 
 /// A database with this number of traces of one span each, made once and kept.
-fn database(traces: u32) -> Result<PathBuf> {
+pub(super) fn database(traces: u32) -> Result<PathBuf> {
     let path = peers::out_dir()?.join(format!("traces-{traces}-{}.db", programs::label()));
     let is_young =
         |path: &PathBuf| Some(path.metadata().ok()?.modified().ok()?.elapsed().ok()? < KEPT);

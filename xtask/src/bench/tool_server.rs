@@ -112,6 +112,11 @@ impl ToolServer {
         })
     }
 
+    /// The page of our tools, with the token in the fragment; a view is appended: `/traces`.
+    pub(super) fn page(&self) -> String {
+        self.api.replacen("/k/", "/#token=", 1)
+    }
+
     /// Where traces are posted and listed.
     pub(super) fn traces(&self) -> String {
         format!("{}/api/traces", self.telemetry)

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// Maximum number of lines that are kept. Older ones are dropped.
-const KEPT_LINES: usize = 40;
+const KEPT_LINES: usize = 200;
 /// Maximum number of bytes of a line. A longer one is returned in several parts.
 const MAX_LINE: usize = 16 << 10;
 /// Maximum number of bytes of a kept line. The rest of a longer one is dropped.

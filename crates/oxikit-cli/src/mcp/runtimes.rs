@@ -197,6 +197,7 @@ fn command(state: &McpState, args: StartRuntime) -> Result<AppCommand, Failure> 
     };
     let is_named = !arguments.is_empty();
     let start = StartArgs {
+        openapi: false,
         demo: false,
         reflection_v1: false,
         experimental_reflection_v2: false,

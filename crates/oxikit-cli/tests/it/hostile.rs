@@ -183,6 +183,7 @@ fn calls(agent: &str) -> BTreeMap<&'static str, Vec<Vec<String>>> {
         ("eval delete", &[&[&name]]),
         ("eval import", &[&[]]),
         ("env", &[&[]]),
+        ("open", &[&["--print"], &[&name]]),
         ("doctor", &[&[]]),
         ("config show", &[&["--origin"], &["--host", &name]]),
         ("completions", &[&["bash"], &["zsh"], &["fish"], &[&name]]),

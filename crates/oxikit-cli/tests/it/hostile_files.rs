@@ -72,6 +72,7 @@ fn test_arguments(command: &str) -> Option<&'static [&'static str]> {
         "app status" | "app restart" | "app stop" | "runtimes" | "action list" | "agent list"
         | "flow list" | "trace list" | "trace tail" | "dataset list" | "eval list"
         | "eval show" | "eval import" | "env" | "doctor" | "log list" => &[],
+        "open" => &["--print"],
         "action run" => &["/flow/x", "\"secret-input\"", "--context", CONTEXT],
         "action show" => &["/flow/secret-input"],
         "flow run" => &["x", "secret-input", "--context", CONTEXT],

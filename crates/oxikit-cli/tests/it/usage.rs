@@ -14,6 +14,7 @@ fn help_names_every_command_and_shows_examples() {
     assert_eq!(help.code, 0);
     for command in [
         "start",
+        "open",
         "app",
         "runtimes",
         "action",
@@ -49,7 +50,7 @@ fn wrong_usage_is_2_and_unavailable_tools_are_3() {
         assert_eq!(ended.stdout, "", "{arguments:?}");
     };
     check(&[], 2, "Usage");
-    check(&["jump"], 2, "the commands are: start, app, ");
+    check(&["jump"], 2, "the commands are: start, open, app, ");
     check(&["flw", "run"], 2, "a similar subcommand exists: 'flow'");
     check(&["flow", "rn", "x"], 2, "a similar subcommand exists: 'run'");
     check(&["flow", "hello"], 2, "the commands are: list, run, batch");
@@ -79,6 +80,7 @@ fn wrong_usage_is_2_and_unavailable_tools_are_3() {
         &["trace", "tail"],
         &["log:list"],
         &["env"],
+        &["open"],
     ] {
         check(arguments, 3, "oxikit start");
     }

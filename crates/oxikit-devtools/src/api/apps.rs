@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use oxikit_core::{Status, redact};
 
-use crate::AppControl;
+use crate::{AppControl, AppStatus};
 use crate::shared::Shared;
 use oxikit_http::HttpResult;
 use oxikit_http::api::Nothing;
@@ -30,11 +30,15 @@ pub(crate) async fn stop(State(shared): State<Arc<Shared>>, _: Nothing) -> HttpR
 }
 
 fn status_of(shared: &Shared) -> HttpResult {
-    let mut status = app(shared)?.status();
+    json(&redacted(app(shared)?.status()))
+}
+
+/// The status without the secrets of the command and of the output.
+pub(crate) fn redacted(mut status: AppStatus) -> AppStatus {
     for text in status.last_lines.iter_mut().chain(&mut status.command) {
         *text = redact::text(text).into_owned();
     }
-    json(&status)
+    status
 }
 
 /// The application, or the error if the tools have not started one.

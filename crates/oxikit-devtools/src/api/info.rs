@@ -1,31 +1,16 @@
-//! The page of the server, and information about it. Values of environment variables are never sent,
+//! Information about the server. Values of environment variables are never sent,
 //! because they may be secrets.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
-use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::shared::Shared;
 use oxikit_http::HttpResult;
 use oxikit_http::api::json as answer;
-
-const PAGE: &str = "The developer tools of oxikit.\n\n\
-    Programs call /api/v1 with the token: see /api/v1/openapi.json.\n";
-
-/// `GET /`. It contains no secret.
-pub(crate) async fn page() -> impl IntoResponse {
-    let headers = [
-        (CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
-        (REFERRER_POLICY, "no-referrer"),
-    ];
-    (headers, PAGE)
-}
 
 /// Information about the tools.
 #[derive(Debug, Serialize, JsonSchema)]

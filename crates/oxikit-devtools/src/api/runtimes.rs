@@ -66,7 +66,8 @@ pub(crate) async fn events(
     Ok(stream_response(Body::from_stream(events)))
 }
 
-fn listed(shared: &Shared, list: &[RuntimeInfo]) -> RuntimeList {
+/// The list, and the default runtime.
+pub(crate) fn listed(shared: &Shared, list: &[RuntimeInfo]) -> RuntimeList {
     let current = shared.runtimes.current().map(|runtime| runtime.id);
     RuntimeList { runtimes: list.to_vec(), current }
 }

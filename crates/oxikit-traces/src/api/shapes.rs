@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The summary of a trace.
+/// The summary of a trace as the API sends it: a row of `GET /traces`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TraceInfo {
+pub struct TraceInfo {
     trace_id: String,
     name: String,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
