@@ -98,6 +98,8 @@ impl DocumentTask {
             Err(error) => {
                 // The revisions may be stored although the answer was lost.
                 self.sync_at.get_or_insert_with(tokio::time::Instant::now);
+                // Its temporary file must not stay until the next write.
+                self.saving.prepared = None;
                 return Err(error.into());
             }
         };
