@@ -96,6 +96,7 @@ export const texts = {
     running: 'running',
     theTurn: 'The turn',
     theRun: 'The run',
+    inputAndOutput: 'Input and output',
     input: 'Input',
     output: 'Output',
     noInput: 'No input',
