@@ -139,7 +139,9 @@ export class Run {
   }
 
   async #follow(): Promise<void> {
-    const clock = setInterval(() => (this.#milliseconds = performance.now() - this.#began), CLOCK);
+    const clock = setInterval(() => {
+      if (this.#state === 'running') this.#milliseconds = performance.now() - this.#began;
+    }, CLOCK);
     const timer = this.#startTimeout();
     try {
       await this.#stream();
@@ -149,7 +151,6 @@ export class Run {
     }
     clearInterval(clock);
     clearTimeout(timer);
-    this.#milliseconds = performance.now() - this.#began;
     this.#draw.cancel();
     this.#show();
     void this.#readUsage();
@@ -192,26 +193,28 @@ export class Run {
     this.#traceId = telemetry?.traceId ?? this.#traceId;
     this.#result = result;
     this.#usage = usageOf(result);
-    this.#state = 'done';
+    this.#end('done');
   }
 
   #failed({ status, message, details }: RunError): void {
     this.#traceId = details?.traceId ?? this.#traceId;
-    if (this.#isStopping) this.#state = 'stopped';
+    if (this.#isStopping) this.#end('stopped');
     else this.#fail(status, message ?? '', details?.stack ?? '');
   }
 
   #fail(status: string, message: string, stack: string): void {
     this.#failure = failureOf(status, message, stack);
-    this.#state = status === 'CANCELLED' ? 'stopped' : 'failed';
+    this.#end(status === 'CANCELLED' ? 'stopped' : 'failed');
+  }
+
+  #end(state: RunState): void {
+    this.#milliseconds = performance.now() - this.#began;
+    this.#state = state;
   }
 
   #lost(error: unknown): void {
     if (this.#state !== 'running') return;
-    if (this.#isStopping || this.#abort.signal.aborted) {
-      this.#state = 'stopped';
-      return;
-    }
+    if (this.#isStopping || this.#abort.signal.aborted) return this.#end('stopped');
     const body = error instanceof ApiError && typeof error.body === 'object' ? (error.body as { status?: unknown } | null) : null;
     const status = typeof body?.status === 'string' ? body.status : 'UNAVAILABLE';
     this.#fail(status, error instanceof Error ? error.message : String(error), '');

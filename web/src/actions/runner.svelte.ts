@@ -1,6 +1,8 @@
 // The runner of one action: its draft, its runs, its history. It stays while the page is open, so
 // that a run goes on and is found again after a look elsewhere.
 
+import { untrack } from 'svelte';
+
 import { parseJson, writeJson } from '../form/json_text';
 import { fieldOf } from '../form/schema';
 import { notices } from '../state/notices.svelte';
@@ -242,7 +244,7 @@ const runners = new Map<string, Runner>();
 export function runnerOf(key: string, schema: unknown, isModel: boolean): Runner {
   const known = runners.get(key);
   if (known) return known;
-  const runner = new Runner(key, schema, isModel);
+  const runner = untrack(() => new Runner(key, schema, isModel));
   runners.set(key, runner);
   return runner;
 }

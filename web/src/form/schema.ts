@@ -221,7 +221,7 @@ function typed(schema: JsonObject, type: Json): Shape {
 
 function objectShape(schema: JsonObject): Shape {
   const properties = isObject(schema['properties']) ? Object.entries(schema['properties']) : [];
-  const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
+  const required = Array.isArray(schema['required']) ? [...new Set(schema['required'].map(String))] : [];
   const known = new Set(properties.map(([name]) => name));
   // A required member without a schema gets a JSON field.
   const missing = required.filter((name) => !known.has(name)).map((name): [string, Json] => [name, true]);

@@ -10,7 +10,7 @@ import { LiveTurn, liveTurns } from './live_turns.svelte';
 import { deleteOwn, forkOwn, keepTurn, newId, ownSession, ownSnapshot } from './own_sessions';
 import { sessionList } from './list.svelte';
 import { leaves, pathTo } from './tree';
-import type { Message, SessionDetails, Snapshot, State, TurnInput } from './types';
+import type { Message, SessionDetails, Snapshot, SnapshotInfo, State, TurnInput } from './types';
 
 /** Maximum number of branches whose inputs are read for the timeline. */
 const MAX_BRANCHES = 20;
@@ -103,7 +103,10 @@ export class OpenSession {
     const { live } = this;
     if (!live || live.phase === 'running') return;
     const id = live.state.result?.finishReason === 'detached' ? live.state.result.snapshotId : live.state.snapshotId;
-    const isStored = snapshots.some(({ snapshotId, status }) => snapshotId === id && status !== 'pending');
+    // Some runtimes finish a turn whose reader has left.
+    const isLater = ({ parentId, createdAt }: SnapshotInfo): boolean =>
+      live.phase === 'stopped' && (parentId ?? null) === live.from && createdAt >= live.startedAt;
+    const isStored = snapshots.some((one) => one.status !== 'pending' && (one.snapshotId === id || isLater(one)));
     if (isStored || (live.phase === 'ended' && this.hasStore === false)) liveTurns.forget(live);
   }
 

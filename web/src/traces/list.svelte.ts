@@ -22,6 +22,8 @@ export class TraceRows {
   /** The number of new rows that are held back; `held` may have fewer. */
   heldCount = $state(0);
   isFast = $state(false);
+  /** Whether more traces came than were asked for: taking them in reads the list again. */
+  hasGap = $state(false);
   terms = $state.raw<Term[]>([]);
   isLoading = $state(true);
   isReading = $state(false);
@@ -78,6 +80,7 @@ export class TraceRows {
   #release(): void {
     this.held = [];
     this.heldCount = 0;
+    this.hasGap = false;
   }
 
   /** Reads the next page. If the page itself filters, it goes on until rows were found. */
@@ -145,7 +148,8 @@ export class TraceRows {
     const rate = this.#rate.add(merged.fresh, performance.now());
     this.isFast = rate > MAX_RATE;
     if (!merged.isChanged) return;
-    const isShown = isEmpty || (!this.isFast && this.heldCount <= MAX_HELD && this.mayInsert());
+    if (!isEmpty && traces.length === FIRST && merged.fresh === newest.length) this.hasGap = true;
+    const isShown = isEmpty || (!this.isFast && !this.hasGap && this.heldCount <= MAX_HELD && this.mayInsert());
     this.heldCount += merged.fresh;
     this.rows = isShown ? [...merged.held, ...merged.rows] : merged.rows;
     if (isShown) this.#release();
@@ -155,7 +159,7 @@ export class TraceRows {
   /** Puts the rows that were held back into the list; the number of rows that were added before the others. */
   takeIn(query: string): number {
     const { held } = this;
-    if (this.heldCount > held.length) {
+    if (this.hasGap || this.heldCount > held.length) {
       void this.read(query);
       return 0;
     }

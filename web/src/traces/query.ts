@@ -125,7 +125,7 @@ export function filterOf(terms: readonly Term[], now: number): Filter {
   const words: string[] = [];
   for (const term of terms) {
     if (term.problem !== null) continue;
-    if (term.name === '') words.push(...term.value.split(/\s+/).filter(Boolean));
+    if (term.name === '') words.push(...wordsOf(term));
     else if (term.name === 'attribute') parameters.set('attribute', [...(parameters.get('attribute') ?? []), term.value]);
     else if (term.name === 'session') set('session', term.value);
     else if (term.name === 'time' && !term.isNegated) setRange(set, 'from', 'to', timeRange(term.value, now));
@@ -136,6 +136,12 @@ export function filterOf(terms: readonly Term[], now: number): Filter {
   if (words.length > 0) set('text', words.join(' '));
   const list = [...parameters].flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
   return { parameters: list, matches: (trace) => checks.every((check) => check(trace)), isPartial: checks.length > 0 };
+}
+
+/** Words in quotes are whole; others may be the beginning of a word. */
+function wordsOf({ text, value }: Term): string[] {
+  const words = value.split(/\s+/).filter(Boolean);
+  return text.startsWith('"') ? words : words.map((word) => (/^[\p{L}\p{N}]{2,}$/u.test(word) ? `${word}*` : word));
 }
 
 const PARAMETERS: Record<string, string> = { status: 'status', kind: 'type', name: 'name' };
