@@ -99,7 +99,7 @@ impl DocumentTask {
                 // The revisions may be stored although the answer was lost.
                 self.sync_at.get_or_insert_with(tokio::time::Instant::now);
                 // Its temporary file must not stay until the next write.
-                self.saving.prepared = None;
+                self.saving.drop_prepared();
                 return Err(error.into());
             }
         };

@@ -55,6 +55,11 @@ pub(super) enum Saved {
 }
 
 impl Saving {
+    /// Removes the file that was prepared for a change which was not stored.
+    pub(super) fn drop_prepared(&mut self) {
+        self.prepared = None;
+    }
+
     /// Waits for the write that is under way; pending if there is none. Cancel safe.
     pub(super) async fn done(&mut self) -> io::Result<Saved> {
         let Some(job) = &mut self.job else { return std::future::pending().await };
