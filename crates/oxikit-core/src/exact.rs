@@ -71,7 +71,9 @@ impl fmt::Display for Inexact {
 
 /// Scans text that a parser has accepted, without recursion.
 pub(crate) fn check(text: &[u8]) -> Result<(), Inexact> {
-    let mut scan = Scan { text, names: Vec::new(), open: Vec::new(), is_name: false };
+    // Room for most requests: a list that grows is moved.
+    let (names, open) = (Vec::with_capacity(16), Vec::with_capacity(16));
+    let mut scan = Scan { text, names, open, is_name: false };
     let mut at = 0;
     while let Some(byte) = text.get(at) {
         at = match byte {

@@ -17,6 +17,10 @@ pub const LOST_AFTER: Duration = Duration::from_secs(60);
 /// The last time of the year 9999, in milliseconds since 1970.
 const LAST_MILLISECOND: u64 = 253_402_300_799_999;
 
+/// Where the numbers of a time are written, and with how many digits, from the year to the
+/// milliseconds.
+const PLACES: [(usize, usize); 7] = [(0, 4), (5, 2), (8, 2), (11, 2), (14, 2), (17, 2), (20, 3)];
+
 /// Whether the work behind a snapshot has sent no heartbeat for longer than [`LOST_AFTER`].
 ///
 /// A pending snapshot without any heartbeat is not lost: it was written by a runtime that does
@@ -91,24 +95,16 @@ fn write(time: SystemTime) -> String {
     let (year, month, day) = date_of(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
     // The digits are written without the formatter: every event of a task has such a time.
-    let mut text = String::with_capacity(24);
-    push_digits(&mut text, year, 4);
-    for (mark, number) in [('-', month), ('-', day), ('T', hour), (':', minute), (':', second)] {
-        text.push(mark);
-        push_digits(&mut text, number, 2);
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    let digits = [year, month, day, hour, minute, second, millis.into()];
+    for (number, (start, width)) in digits.into_iter().zip(PLACES) {
+        let mut rest = number;
+        for digit in text[start..start + width].iter_mut().rev() {
+            *digit += (rest % 10) as u8;
+            rest /= 10;
+        }
     }
-    text.push('.');
-    push_digits(&mut text, millis.into(), 3);
-    text.push('Z');
-    text
-}
-
-/// Writes the last `width` decimal digits of a number.
-fn push_digits(text: &mut String, number: u64, width: u32) {
-    for place in (0..width).rev() {
-        let digit = (number / 10_u64.pow(place) % 10) as u8;
-        text.push(char::from(b'0' + digit));
-    }
+    str::from_utf8(&text).map(ToOwned::to_owned).unwrap_or_default()
 }
 
 /// The date of a day since 1970; see [`days_since_1970`].

@@ -1,8 +1,9 @@
 //! Tasks as rows: what the stores of both databases share.
 
 use std::borrow::Borrow;
+use std::sync::Arc;
 
-use oxikit_core::ports::task_progress::{Append, Refusal, TaskProgress, changed_at};
+use oxikit_core::ports::task_progress::{self, Append, Refusal, TaskProgress};
 use oxikit_core::ports::{
     Appended, NewTurn, Received, StatusEntry, StoreError, TaskEntry, TaskHead, TaskQuery, TaskWrite,
 };
@@ -97,7 +98,7 @@ pub(crate) struct HeadRow {
     pub(crate) metadata: Option<String>,
     pub(crate) position: i64,
     pub(crate) turns: i64,
-    pub(crate) runner: Option<String>,
+    pub(crate) runner: Option<Arc<str>>,
 }
 
 impl HeadRow {
@@ -149,12 +150,7 @@ pub(crate) fn list_before(query: &TaskQuery) -> Result<i64, StoreError> {
 
 /// When the last status among the entries has changed.
 pub(crate) fn status_time(entries: &[impl Borrow<TaskEntry>]) -> Option<i64> {
-    let status = |entry: &TaskEntry| match entry {
-        TaskEntry::Status(entry) => Some(changed_at(&entry.status)),
-        TaskEntry::Artifact(_) => None,
-    };
-    let last = entries.iter().rev().find_map(|entry| status(entry.borrow()));
-    last.map(|millis| i64::try_from(millis).unwrap_or(i64::MAX))
+    task_progress::status_time(entries).map(column_number)
 }
 
 pub(crate) fn encode_all(

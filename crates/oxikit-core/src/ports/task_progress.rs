@@ -2,6 +2,7 @@
 //! [`TaskStore`](super::TaskStore); a store keeps the values and makes each step one transaction.
 
 use std::borrow::Borrow;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use oxikit_wire::a2a::{TaskState, TaskStatus};
@@ -28,7 +29,7 @@ pub struct TaskProgress {
     /// The turn that the runner works on, or the last that one has worked on.
     pub turn: u64,
     /// The runner that works on the task, if one does.
-    pub runner: Option<String>,
+    pub runner: Option<Arc<str>>,
     /// By this a repeated write is recognised.
     pub last_write: Option<LastWrite>,
 }
@@ -38,7 +39,7 @@ pub struct TaskProgress {
 #[serde(rename_all = "camelCase")]
 pub struct LastWrite {
     /// The runner.
-    pub runner: String,
+    pub runner: Arc<str>,
     /// The turn of the write.
     pub turn: u64,
     /// The number of the write.
@@ -97,12 +98,12 @@ impl TaskProgress {
     /// If the first entry has no status, if a terminal state is not the last entry, or if the
     /// entries are too long.
     pub fn begin(
-        runner: &str,
-        entries: &[TaskEntry],
+        runner: Arc<str>,
+        entries: &[impl Borrow<TaskEntry>],
         bytes: u64,
         max_bytes: u64,
     ) -> Result<Self, Refusal> {
-        let state = entries.first().and_then(TaskEntry::state);
+        let state = entries.first().and_then(|entry| entry.borrow().state());
         let state = state.ok_or(Refusal::Invalid("a task without a status"))?;
         let mut progress = Self {
             state,
@@ -111,7 +112,7 @@ impl TaskProgress {
             bytes: 0,
             turns: 1,
             turn: 1,
-            runner: Some(runner.to_owned()),
+            runner: Some(runner),
             last_write: None,
         };
         progress.add(entries, bytes, max_bytes)?;
@@ -135,7 +136,7 @@ impl TaskProgress {
         self.check_open()?;
         // A turn before the current one is of the time before the runner has left the task and
         // taken it again.
-        if self.runner.as_deref() != Some(&*write.runner) || write.turn < self.turn {
+        if self.runner.as_ref() != Some(&write.runner) || write.turn < self.turn {
             return Err(Refusal::Fenced);
         }
         if write.turn > self.turns {
@@ -276,6 +277,14 @@ impl TaskProgress {
         self.bytes += bytes;
         (self.state, self.status_at) = (state, self.position);
     }
+}
+
+/// When the last status among these entries has changed; see [`changed_at`].
+pub fn status_time(entries: &[impl Borrow<TaskEntry>]) -> Option<u64> {
+    entries.iter().rev().find_map(|entry| match entry.borrow() {
+        TaskEntry::Status(entry) => Some(changed_at(&entry.status)),
+        TaskEntry::Artifact(_) => None,
+    })
 }
 
 /// When a status has changed, in milliseconds since 1970: the time that it names, or now if it

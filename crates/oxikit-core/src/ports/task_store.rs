@@ -171,12 +171,12 @@ pub struct TaskScope {
     /// The caller that has made the task.
     pub owner: Owner,
     /// The name of the agent.
-    pub agent: String,
+    pub agent: Arc<str>,
 }
 
 impl TaskScope {
     /// Tasks of this agent that are this owner's.
-    pub fn new(owner: Owner, agent: impl Into<String>) -> Self {
+    pub fn new(owner: Owner, agent: impl Into<Arc<str>>) -> Self {
         Self { owner, agent: agent.into() }
     }
 }
@@ -193,9 +193,9 @@ pub struct NewTask {
     /// Data of the agent about the task.
     pub metadata: Option<JsonObject>,
     /// The runner that works on it.
-    pub runner: String,
-    /// The first events.
-    pub entries: Vec<TaskEntry>,
+    pub runner: Arc<str>,
+    /// The first events. They are shared, because most callers answer with them too.
+    pub entries: Vec<Arc<TaskEntry>>,
     /// A webhook that is called for these events too.
     pub push: Option<PushTarget>,
 }
@@ -204,7 +204,7 @@ pub struct NewTask {
 #[derive(Debug, Clone)]
 pub struct TaskWrite {
     /// The runner that works on the task.
-    pub runner: String,
+    pub runner: Arc<str>,
     /// Grows by one with each write of this runner to this task, so that a repeated write is
     /// recognised. It begins at 1 each time that the runner takes the task.
     pub number: u64,
@@ -233,7 +233,7 @@ pub struct Appended {
 #[derive(Debug, Clone)]
 pub struct NewTurn {
     /// Runs the turn if no other runner works on the task.
-    pub runner: String,
+    pub runner: Arc<str>,
     /// The entry, with the message in [`StatusEntry::received`].
     pub entry: StatusEntry,
     /// Maximum number of turns that may wait for the runner.
@@ -356,7 +356,7 @@ pub struct TaskHead {
     /// Number of turns that were received.
     pub turns: u64,
     /// The runner that works on it, if one does.
-    pub runner: Option<String>,
+    pub runner: Option<Arc<str>>,
 }
 
 impl TaskHead {

@@ -30,8 +30,8 @@ fn new(id: &str) -> NewTask {
         id: id.to_owned(),
         context_id: "context".to_owned(),
         metadata: None,
-        runner: "runner".to_owned(),
-        entries: vec![TaskEntry::Status(Box::new(status_entry(TaskState::Working)))],
+        runner: "runner".into(),
+        entries: vec![Arc::new(TaskEntry::Status(Box::new(status_entry(TaskState::Working))))],
         push: None,
     }
 }
@@ -48,7 +48,7 @@ fn chunk(text: &str) -> TaskEntry {
 
 fn write(number: u64, entries: Vec<TaskEntry>) -> TaskWrite {
     let entries = entries.into_iter().map(Arc::new).collect();
-    TaskWrite { runner: "runner".to_owned(), number, turn: 1, entries, releases: false }
+    TaskWrite { runner: "runner".into(), number, turn: 1, entries, releases: false }
 }
 
 async fn end(store: &MemoryTasks, id: &str) {
@@ -116,7 +116,8 @@ async fn a_full_store_keeps_what_has_not_ended_and_what_is_not_delivered() {
 async fn a_task_is_limited_in_bytes_and_can_still_end() {
     let store = store(|options| options.max_task_bytes = 500);
     let long = "x".repeat(500);
-    let too_long = NewTask { entries: vec![new("a").entries[0].clone(), chunk(&long)], ..new("a") };
+    let too_long =
+        NewTask { entries: vec![new("a").entries[0].clone(), chunk(&long).into()], ..new("a") };
     assert!(matches!(store.create(too_long).await, Err(StoreError::Full(..))));
     store.create(new("a")).await.unwrap();
     let full = store.append("a", write(1, vec![chunk(&long)])).await.unwrap_err();
@@ -127,7 +128,7 @@ async fn a_task_is_limited_in_bytes_and_can_still_end() {
         oxikit_wire::a2a::Role::User,
         vec![Part::text(&*long)],
     ));
-    let turn = NewTurn { runner: "runner".to_owned(), entry, max_waiting: 8 };
+    let turn = NewTurn { runner: "runner".into(), entry, max_waiting: 8 };
     let full = store.receive(&scope(), "a", turn).await.unwrap_err();
     assert!(matches!(full, StoreError::Full(..)), "{full}");
     store.append("a", write(1, vec![chunk("short")])).await.unwrap();

@@ -239,7 +239,7 @@ impl fmt::Debug for A2aAgent {
 /// An agent that is served.
 pub(crate) struct Served {
     pub(super) options: A2aAgent,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// The key by which calls and failures are reported, and that context providers receive.
     pub(super) key: Arc<str>,
     pub(super) executor: Arc<dyn AgentExecutor>,
@@ -270,7 +270,7 @@ impl Served {
         let name = options.name.clone();
         Self {
             key: format!("/agent/{name}").into(),
-            name,
+            name: name.into(),
             executor,
             options,
             push,

@@ -88,9 +88,10 @@ impl Follower {
         Self { turn, ..self }
     }
 
-    /// The same reader, of a turn that has ended already.
-    pub(super) fn of_ended_turn(self) -> Self {
-        Self { is_behind: true, ..self }
+    /// The same reader, of a turn that has ended already. These events of it are known; the
+    /// others are read from the store.
+    pub(super) fn of_ended_turn(self, known: Vec<TaskEvent>) -> Self {
+        Self { is_behind: known.is_empty(), events: known.into_iter(), ..self }
     }
 
     /// The same reader, which stops at these states.
@@ -102,12 +103,7 @@ impl Follower {
     async fn next_event(&mut self) -> Result<Option<TaskEvent>, StoreError> {
         let mut has_waited = false;
         while !self.is_over {
-            if let Some(event) = self.events.next() {
-                self.position = event.sequence;
-                self.is_over = event.entry.state().is_some_and(|state| {
-                    state.is_terminal()
-                        || (event.turn >= self.turn && self.stop_at.is_reached(state))
-                });
+            if let Some(event) = self.next_known() {
                 return Ok(Some(event));
             }
             let Self { store, scope, id, position, .. } = &*self;
@@ -127,12 +123,33 @@ impl Follower {
         Ok(None)
     }
 
+    /// The next event that is read already.
+    fn next_known(&mut self) -> Option<TaskEvent> {
+        let event = self.events.next()?;
+        self.position = event.sequence;
+        self.is_over = event.entry.state().is_some_and(|state| {
+            state.is_terminal() || (event.turn >= self.turn && self.stop_at.is_reached(state))
+        });
+        Some(event)
+    }
+
     /// The next event for a client; `None` after the last one.
     pub(super) async fn next(&mut self) -> Result<Option<Followed>, StoreError> {
-        let Some(event) = self.next_event().await? else { return Ok(None) };
+        Ok(self.next_event().await?.map(|event| self.followed(event)))
+    }
+
+    /// The next event for a client, if it is read already.
+    pub(super) fn next_ready(&mut self) -> Option<Followed> {
+        if self.is_over {
+            return None;
+        }
+        self.next_known().map(|event| self.followed(event))
+    }
+
+    fn followed(&self, event: TaskEvent) -> Followed {
         let entry = Arc::unwrap_or_clone(event.entry);
         let response = response_of(&self.id, &self.context_id, entry);
-        Ok(Some(Followed { sequence: event.sequence, response, is_last: self.is_over }))
+        Followed { sequence: event.sequence, response, is_last: self.is_over }
     }
 
     /// Whether an event can be read without waiting for the agent.

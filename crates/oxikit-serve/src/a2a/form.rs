@@ -96,7 +96,7 @@ pub(super) struct Refused {
 impl Form {
     /// The response with this answer.
     pub(super) fn answer(&self, answer: &dyn Answer) -> Result<Response<Body>, Refusal> {
-        let mut body = Vec::with_capacity(512);
+        let mut body = Vec::with_capacity(1024);
         let written = match &self.binding {
             Binding::JsonRpc { id } => {
                 frame::response(&mut body, id, |body| answer.write(body, self.version, false))

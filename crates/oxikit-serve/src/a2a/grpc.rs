@@ -128,7 +128,7 @@ impl<'a> Call<'a> {
     /// The agent that a tenant names, or the first one for this tenant.
     fn agent(&self, tenant: Option<String>) -> (&'a Arc<Served>, Option<String>) {
         let agents = &self.a2a.agents;
-        let named = agents.iter().find(|agent| Some(&agent.name) == tenant.as_ref());
+        let named = agents.iter().find(|agent| Some(&*agent.name) == tenant.as_deref());
         match named {
             Some(agent) => (agent, None),
             None => (&agents[0], tenant),

@@ -12,7 +12,7 @@ pub(super) fn interfaces(agent: &Served, base: &str) -> Vec<AgentInterface> {
     if agent.is_first {
         return vec![new, AgentInterface::new(url, binding::GRPC, Version::V0_3)];
     }
-    new.tenant = Some(agent.name.clone());
+    new.tenant = Some(agent.name.to_string());
     vec![new]
 }
 

@@ -83,22 +83,37 @@ impl Runner {
         }
     }
 
-    /// Runs a turn, and those that wait behind it. Says whether the turn has ended: an agent that
-    /// need not wait for anything has answered when this returns. Otherwise the work goes on in a
-    /// task of its own.
-    pub(super) async fn start(self: &Arc<Self>, work: Work) -> bool {
+    /// Runs a turn, and those that wait behind it. An agent that need not wait for anything has
+    /// answered when this returns: the answer is the events that it has stored, which the request
+    /// need not read from the store again. Otherwise the work goes on in a task of its own, and
+    /// the answer is `None`.
+    pub(super) async fn start(self: &Arc<Self>, mut work: Work) -> Option<Vec<TaskEvent>> {
         let cancel = CancellationToken::new();
         let id = work.turn.task_id.clone();
         let serial = self.started.fetch_add(1, Ordering::Relaxed);
         let task = RunningTask { scope: work.scope.clone(), serial, cancel: cancel.clone() };
         self.running().insert(id.clone(), task);
         let running = Running { runner: self.clone(), id, serial };
-        let mut work = Box::pin(running.run(work, cancel));
+        let writer = Arc::new(self.writer(&mut work));
+        let mut work = Box::pin(running.run(work, writer.clone(), cancel));
         let is_done = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready())).await;
+        let events = writer.take_collected();
         if !is_done {
             self.shutdown.background.spawn(work);
         }
-        is_done
+        is_done.then_some(events)
+    }
+
+    fn writer(&self, work: &mut Work) -> TaskWriter {
+        let TaskTurn { task_id, number, .. } = &work.turn;
+        TaskWriter::new(
+            self.store.clone(),
+            self.shutdown.cut.clone(),
+            work.present.name.clone(),
+            task_id,
+            (*number, work.position),
+            work.unstored.take(),
+        )
     }
 
     /// Does something that must not stop halfway when its client leaves. If it has to wait, it
@@ -158,20 +173,19 @@ impl Drop for Running {
 }
 
 impl Running {
-    async fn run(self, work: Work, cancel: CancellationToken) {
-        let Work { executor, action, scope, mut turn, mut begun, mut position, unstored, present } =
-            work;
+    async fn run(self, work: Work, writer: Arc<TaskWriter>, cancel: CancellationToken) {
+        // The name of this process is kept until the work has ended.
+        let Work {
+            executor,
+            action,
+            scope,
+            mut turn,
+            mut begun,
+            mut position,
+            present: _present,
+            ..
+        } = work;
         let runner = &self.runner;
-        let (store, name) = (runner.store.clone(), present.name.clone());
-        let writer = TaskWriter::new(
-            store,
-            runner.shutdown.cut.clone(),
-            name,
-            &turn.task_id,
-            turn.number,
-            unstored,
-        );
-        let writer = Arc::new(writer);
         let mut updates = TaskUpdates::new(writer.clone(), &turn.context_id);
         loop {
             let (caller, trace_parent) = (turn.caller.clone(), turn.trace_parent);

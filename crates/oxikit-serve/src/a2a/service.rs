@@ -6,8 +6,8 @@ mod webhooks;
 use std::sync::Arc;
 
 use oxikit_core::ports::{
-    NewTask, NewTurn, Owner, PushTarget, Received, StatusEntry, StoreError, TaskEntry, TaskHead,
-    TaskScope, TaskStore,
+    NewTask, NewTurn, Owner, PushTarget, Received, StatusEntry, StoreError, TaskEntry, TaskEvent,
+    TaskHead, TaskScope, TaskStore,
 };
 use oxikit_core::{ActionContext, Status, TraceParent, timestamp};
 use oxikit_wire::JsonObject;
@@ -62,7 +62,7 @@ impl Service<'_> {
     pub(super) fn scope(&self) -> TaskScope {
         let agent = match &self.tenant {
             None => self.agent.name.clone(),
-            Some(tenant) => format!("{} of {tenant}", self.agent.name),
+            Some(tenant) => format!("{} of {tenant}", self.agent.name).into(),
         };
         TaskScope::new(Owner::of(&self.caller), agent)
     }
@@ -101,15 +101,14 @@ impl Service<'_> {
         complete_ids(&mut message, &task_id, &context_id);
         let (scope, present) = (self.scope(), self.runner.presence.enter().await?);
         let entry = status_entry(TaskState::Submitted, Some(message.clone()));
-        let mut task = Task::new(&task_id, &context_id, entry.status.clone());
-        task.history.push(message.clone());
+        let entry = Arc::new(TaskEntry::Status(Box::new(entry)));
         let new = NewTask {
             scope: scope.clone(),
             id: task_id.clone(),
             context_id: context_id.clone(),
             metadata: None,
-            runner: present.name.to_string(),
-            entries: vec![TaskEntry::Status(Box::new(entry))],
+            runner: present.name.clone(),
+            entries: vec![entry.clone()],
             push: push.map(|target| named(target, &task_id)),
         };
         let (mut stored, mut unstored, mut first) = (None, None, None);
@@ -130,7 +129,7 @@ impl Service<'_> {
             }
             Ok(runner.start(work).await)
         }));
-        let has_ended = started.await?;
+        let ended = started.await?;
         if let Some(first) = first {
             match first.await {
                 Ok(First::Task) => {}
@@ -139,7 +138,9 @@ impl Service<'_> {
                 Err(_) => return Err(Refusal::internal("the agent has not answered")),
             }
         }
-        Ok(self.subscribed(scope, task, begun, has_ended))
+        let mut task = Task::new(task_id, context_id, TaskStatus::new(TaskState::Submitted));
+        Arc::unwrap_or_clone(entry).apply(&mut task);
+        Ok(self.subscribed(scope, task, begun, ended))
     }
 
     /// Adds a message to a task.
@@ -159,15 +160,15 @@ impl Service<'_> {
         }
         let present = self.runner.presence.enter().await?;
         let new = NewTurn {
-            runner: present.name.to_string(),
+            runner: present.name.clone(),
             entry: status_entry(TaskState::Working, Some(message.clone())),
             max_waiting: MAX_WAITING,
         };
         let turn = self.turn(id, &head.context_id, message, metadata);
         let work = self.work(&scope, turn, present);
         let taken = self.runner.whole(Box::pin(take(self.runner.clone(), head, new, work)));
-        let (task, received, has_ended) = taken.await?;
-        Ok(self.subscribed(scope, task, received, has_ended))
+        let (task, received, ended) = taken.await?;
+        Ok(self.subscribed(scope, task, received, ended))
     }
 
     /// Refuses a message for a task that has ended, or of another conversation.
@@ -226,14 +227,14 @@ impl Service<'_> {
         scope: TaskScope,
         task: Task,
         received: Received,
-        has_ended: bool,
+        ended: Option<Vec<TaskEvent>>,
     ) -> Sent {
         let Received { position, turn, .. } = received;
         let (id, context) = (&task.id, &task.context_id);
         let follower = Follower::new(self.store(), scope, id, context, position, self.stop_at());
         let mut follower = follower.of_turn(turn);
-        if has_ended {
-            follower = follower.of_ended_turn();
+        if let Some(events) = ended {
+            follower = follower.of_ended_turn(events);
         }
         Sent::Task(Box::new(Subscribed { task, position, follower }))
     }
@@ -261,13 +262,13 @@ impl Service<'_> {
 }
 
 /// Stores a message for a task, and starts its turn if this process becomes the runner. Answers
-/// the task with the message, and whether the turn has ended.
+/// the task with the message, and the events of the turn if it has ended.
 async fn take(
     runner: Arc<Runner>,
     head: TaskHead,
     new: NewTurn,
     mut work: Work,
-) -> Result<(Task, Received, bool), Refusal> {
+) -> Result<(Task, Received, Option<Vec<TaskEvent>>), Refusal> {
     let (store, scope, id) = (&*runner.store, work.scope.clone(), head.id.clone());
     let entry = TaskEntry::Status(Box::new(new.entry.clone()));
     let received = store.receive(&scope, &id, new).await.map_err(|error| match error {
@@ -278,7 +279,7 @@ async fn take(
         error => error.into(),
     })?;
     let before = fold(store, &scope, &id, received.position - 1).await;
-    let mut has_ended = false;
+    let mut ended = None;
     if received.is_claimed {
         work.turn.number = received.turn;
         work.position = received.position;
@@ -287,11 +288,11 @@ async fn take(
             // The message is stored. Without a runner its turn would never end.
             Err(error) => work.begun = Err(Status::internal(error.to_string())),
         }
-        has_ended = runner.start(work).await;
+        ended = runner.start(work).await;
     }
     let mut task = before?;
     entry.apply(&mut task);
-    Ok((task, received, has_ended))
+    Ok((task, received, ended))
 }
 
 fn complete_ids(message: &mut Message, task: &str, context: &str) {

@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
-use oxikit_core::ports::{Appended, NewTask, StoreError, TaskEntry, TaskStore, TaskWrite};
+use oxikit_core::ports::{
+    Appended, NewTask, StoreError, TaskEntry, TaskEvent, TaskStore, TaskWrite,
+};
 use oxikit_core::{Result, Status};
 use oxikit_wire::a2a::{Message, TaskState};
 use tokio::sync::oneshot;
@@ -25,6 +27,8 @@ use tokio_util::sync::CancellationToken;
 /// Maximum number of events that wait for the write before them. A call that publishes more
 /// waits until they are given to the store.
 const MAX_QUEUED: usize = 64;
+/// Number of events that most turns have at most, if the agent does not wait.
+const USUAL_EVENTS: usize = 8;
 /// Time after which collected events are given to the store by the next call that publishes,
 /// although the agent has not waited for anything.
 const MAX_DELAY: Duration = Duration::from_millis(1);
@@ -90,6 +94,14 @@ struct State {
     error: Option<Status>,
     /// The call that waits for a write.
     waiter: Option<Waker>,
+    /// The events that are stored, while somebody wants them.
+    collected: Option<Collected>,
+}
+
+/// The events behind a position, as far as this writer has stored them.
+struct Collected {
+    position: u64,
+    events: Vec<TaskEvent>,
 }
 
 /// A write that is on its way.
@@ -102,32 +114,36 @@ struct Writing {
 enum Written {
     /// The task was made.
     Created,
-    Appended(Appended),
+    /// These entries were added.
+    Appended(Appended, Vec<Arc<TaskEntry>>),
     /// The task could not be made. The client knows why.
     NotCreated,
     Failed(StoreError),
 }
 
 impl TaskWriter {
+    /// A writer for a task that has stored everything up to `position`. It collects the events that
+    /// it stores until they are [taken](Self::take_collected).
     pub(super) fn new(
         store: Arc<dyn TaskStore>,
         cut: CancellationToken,
         runner: Arc<str>,
         task_id: &str,
-        turn: u64,
+        (turn, position): (u64, u64),
         unstored: Option<Box<Unstored>>,
     ) -> Self {
         let state = State {
             turn,
             written: 0,
             unstored,
-            queue: Vec::new(),
+            queue: Vec::with_capacity(USUAL_EVENTS),
             queued_at: None,
             is_ending: false,
             writing: None,
             end: None,
             error: None,
             waiter: None,
+            collected: Some(Collected { position, events: Vec::new() }),
         };
         Self { store, cut, runner, task_id: task_id.into(), state: Mutex::new(state) }
     }
@@ -138,6 +154,12 @@ impl TaskWriter {
 
     pub(super) fn end(&self) -> Option<TurnEnd> {
         self.state().end
+    }
+
+    /// The events that were stored so far, without a gap; later ones are not collected. Empty if
+    /// somebody else has added an event in between, or if they were stored with the new task.
+    pub(super) fn take_collected(&self) -> Vec<TaskEvent> {
+        self.state().collected.take().map(|collected| collected.events).unwrap_or_default()
     }
 
     /// Goes on with the next turn, and answers its number.
@@ -244,7 +266,7 @@ impl TaskWriter {
         let entries = std::mem::take(&mut state.queue);
         let ends_turn = state.is_ending;
         let write = TaskWrite {
-            runner: self.runner.to_string(),
+            runner: self.runner.clone(),
             number: state.written + 1,
             turn: state.turn,
             entries,
@@ -252,8 +274,10 @@ impl TaskWriter {
         };
         let (store, id, cut) = (self.store.clone(), self.task_id.clone(), self.cut.clone());
         let answer = Box::pin(async move {
-            let appended = append(&*store, &cut, &id, write).await;
-            appended.map_or_else(Written::Failed, Written::Appended)
+            match append(&*store, &cut, &id, &write).await {
+                Ok(appended) => Written::Appended(appended, write.entries),
+                Err(error) => Written::Failed(error),
+            }
         });
         Writing { answer, ends_turn }
     }
@@ -266,7 +290,7 @@ impl TaskWriter {
         let is_last_left = state.is_ending && !ends_task;
         let rest = state.queue.split_off(state.queue.len() - usize::from(is_last_left));
         let entries = std::mem::replace(&mut state.queue, rest);
-        unstored.task.entries.extend(entries.into_iter().map(Arc::unwrap_or_clone));
+        unstored.task.entries.extend(entries);
         let store = self.store.clone();
         let answer = Box::pin(async move { unstored.store(&*store).await });
         Writing { answer, ends_turn: ends_task }
@@ -283,11 +307,13 @@ impl State {
     fn settle(&mut self, written: Written, ends_turn: bool) {
         let error = match written {
             Written::Created => {
+                self.collected = None;
                 self.end = ends_turn.then_some(TurnEnd::Released);
                 return;
             }
-            Written::Appended(Appended { is_released, .. }) => {
+            Written::Appended(Appended { position, is_released, .. }, entries) => {
                 self.written += 1;
+                self.collect(position, entries);
                 let end = if is_released { TurnEnd::Released } else { TurnEnd::Next };
                 self.end = ends_turn.then_some(end);
                 return;
@@ -307,6 +333,20 @@ impl State {
         self.queue.clear();
         self.is_ending = false;
         self.error = Some(error);
+    }
+
+    /// Collects the entries of a write that has led to this position.
+    fn collect(&mut self, position: u64, entries: Vec<Arc<TaskEntry>>) {
+        let turn = self.turn;
+        self.collected = self.collected.take().and_then(|mut collected| {
+            // Another position has events of others before it: a reader finds them in the store.
+            let is_next = collected.position + entries.len() as u64 == position;
+            let numbered = (collected.position + 1..).zip(entries);
+            let events = numbered.map(|(sequence, entry)| TaskEvent { sequence, turn, entry });
+            collected.events.extend(events);
+            collected.position = position;
+            is_next.then_some(collected)
+        });
     }
 }
 
@@ -333,7 +373,7 @@ async fn append(
     store: &dyn TaskStore,
     cut: &CancellationToken,
     id: &str,
-    write: TaskWrite,
+    write: &TaskWrite,
 ) -> std::result::Result<Appended, StoreError> {
     loop {
         let error = match store.append(id, write.clone()).await {

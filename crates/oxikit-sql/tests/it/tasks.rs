@@ -25,8 +25,8 @@ pub(crate) fn new(id: &str) -> NewTask {
         id: id.to_owned(),
         context_id: "context".to_owned(),
         metadata: None,
-        runner: "runner".to_owned(),
-        entries: vec![entry(TaskState::Working)],
+        runner: "runner".into(),
+        entries: vec![entry(TaskState::Working).into()],
         push: None,
     }
 }
@@ -39,7 +39,7 @@ pub(crate) fn chunk(text: &str) -> TaskEntry {
 
 pub(crate) fn write(number: u64, entries: Vec<TaskEntry>) -> TaskWrite {
     let entries = entries.into_iter().map(Arc::new).collect();
-    TaskWrite { runner: "runner".to_owned(), number, turn: 1, entries, releases: false }
+    TaskWrite { runner: "runner".into(), number, turn: 1, entries, releases: false }
 }
 
 /// Two stores of one database stand for two processes.
@@ -93,8 +93,10 @@ pub(crate) async fn a_reader_hears_of_events_of_another_process([one, other]: [T
 /// The store accepts 500 bytes a task.
 pub(crate) async fn a_task_of_500_bytes_can_still_end(store: Tasks) {
     let long = "x".repeat(500);
-    let too_long =
-        NewTask { entries: vec![entry(TaskState::Working), chunk(&long)], ..new("full") };
+    let too_long = NewTask {
+        entries: vec![entry(TaskState::Working).into(), chunk(&long).into()],
+        ..new("full")
+    };
     assert!(matches!(store.create(too_long).await, Err(StoreError::Full(..))));
     store.create(new("full")).await.unwrap();
     let full = store.append("full", write(1, vec![chunk(&long)])).await.unwrap_err();

@@ -121,8 +121,8 @@ fn task(id: &str) -> NewTask {
         id: id.to_owned(),
         context_id: "context".to_owned(),
         metadata: None,
-        runner: "runner-1".to_owned(),
-        entries: vec![TaskEntry::Status(Box::new(received("hello")))],
+        runner: "runner-1".into(),
+        entries: vec![Arc::new(TaskEntry::Status(Box::new(received("hello"))))],
         push: None,
     }
 }
@@ -130,11 +130,11 @@ fn task(id: &str) -> NewTask {
 /// A write of `runner-1` in turn 1.
 fn write(number: u64, entries: Vec<TaskEntry>) -> TaskWrite {
     let entries = entries.into_iter().map(Arc::new).collect();
-    TaskWrite { runner: "runner-1".to_owned(), number, turn: 1, entries, releases: false }
+    TaskWrite { runner: "runner-1".into(), number, turn: 1, entries, releases: false }
 }
 
 fn next_turn(runner: &str, text: &str) -> NewTurn {
-    NewTurn { runner: runner.to_owned(), entry: received(text), max_waiting: 8 }
+    NewTurn { runner: runner.into(), entry: received(text), max_waiting: 8 }
 }
 
 /// Makes the task.

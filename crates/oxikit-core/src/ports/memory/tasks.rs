@@ -1,6 +1,7 @@
 //! Tasks that are gone with the process.
 
 mod list;
+mod log;
 mod push;
 mod pushes;
 mod record;
@@ -11,16 +12,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use oxikit_wire::a2a::TaskStatus;
+use oxikit_wire::a2a::{TaskState, TaskStatus};
 
 use super::lock;
-use crate::ports::task_progress::Append;
+use crate::ports::task_progress::{Append, Refusal, TaskProgress};
 use crate::ports::{
     Appended, DuePush, LocalNotifier, NewTask, NewTurn, Notifier, PushTarget, Received,
     StatusEntry, StoreError, TaskEntry, TaskHead, TaskList, TaskPage, TaskQuery, TaskRetention,
     TaskScope, TaskStore, TaskWrite, Topic,
 };
-use record::{Record, encoded_sizes};
+use log::Texts;
+use record::Record;
 use records::Records;
 
 /// Limits of [`MemoryTasks`].
@@ -108,6 +110,25 @@ impl MemoryTasks {
         Ok(answer)
     }
 
+    /// Ends a task by this step of its progress.
+    fn finish(
+        &self,
+        id: &str,
+        scope: Option<&TaskScope>,
+        status: TaskStatus,
+        step: impl FnOnce(&mut TaskProgress, TaskState, u64) -> Result<u64, Refusal>,
+    ) -> Result<u64, StoreError> {
+        let state = status.state;
+        let entry = StatusEntry { status, received: None, metadata: None };
+        let texts = Texts::of(id, &[TaskEntry::Status(Box::new(entry))])?;
+        self.change(id, scope, |record| {
+            let end = step(&mut record.progress, state, texts.bytes());
+            let end = end.map_err(|refusal| refusal.about(id))?;
+            record.add(record.progress.turn, &texts);
+            Ok(end)
+        })
+    }
+
     fn with<T>(
         &self,
         scope: &TaskScope,
@@ -121,7 +142,7 @@ impl MemoryTasks {
 #[async_trait]
 impl TaskStore for MemoryTasks {
     async fn create(&self, task: NewTask) -> Result<u64, StoreError> {
-        let record = Record::begin(task, self.max_bytes())?;
+        let record = Box::new(Record::begin(task, self.max_bytes())?);
         let (id, position) = (record.id.clone(), record.position());
         let (is_pending, removed) = lock(&self.records).insert(record, &self.options)?;
         drop(removed);
@@ -133,14 +154,13 @@ impl TaskStore for MemoryTasks {
     }
 
     async fn append(&self, id: &str, write: TaskWrite) -> Result<Appended, StoreError> {
-        let (sizes, max) = (encoded_sizes(&write.entries), self.max_bytes());
-        let bytes = sizes.iter().sum();
+        let (texts, max) = (Texts::of(id, &write.entries)?, self.max_bytes());
         self.change(id, None, |record| {
-            let appended = record.progress.append(&write, bytes, max);
+            let appended = record.progress.append(&write, texts.bytes(), max);
             match appended.map_err(|refusal| refusal.about(id))? {
                 Append::Repeated(answer) => Ok(answer),
                 Append::New(answer) => {
-                    record.push_events(write.turn, write.entries, sizes);
+                    record.add(write.turn, &texts);
                     Ok(answer)
                 }
             }
@@ -154,12 +174,11 @@ impl TaskStore for MemoryTasks {
         received: NewTurn,
     ) -> Result<Received, StoreError> {
         let entry = TaskEntry::Status(Box::new(received.entry.clone()));
-        let (sizes, max) = (encoded_sizes(std::slice::from_ref(&entry)), self.max_bytes());
-        let bytes = sizes.iter().sum();
+        let (texts, max) = (Texts::of(id, &[entry])?, self.max_bytes());
         self.change(id, Some(scope), |record| {
-            let answer = record.progress.receive(&received, bytes, max);
+            let answer = record.progress.receive(&received, texts.bytes(), max);
             let answer = answer.map_err(|refusal| refusal.about(id))?;
-            record.push_events(answer.turn, [Arc::new(entry)], sizes);
+            record.add(answer.turn, &texts);
             Ok(answer)
         })
     }
@@ -170,30 +189,17 @@ impl TaskStore for MemoryTasks {
         id: &str,
         status: TaskStatus,
     ) -> Result<u64, StoreError> {
-        let (state, entry) = (status.state, entry_of(status));
-        let sizes = encoded_sizes(std::slice::from_ref(&entry));
-        let bytes = sizes.iter().sum();
-        self.change(id, Some(scope), |record| {
-            let end = record.progress.end(state, bytes).map_err(|refusal| refusal.about(id))?;
-            record.push_events(record.progress.turn, [Arc::new(entry)], sizes);
-            Ok(end)
-        })
+        self.finish(id, Some(scope), status, |progress, state, bytes| progress.end(state, bytes))
     }
 
     async fn expire(&self, id: &str, runner: &str, status: TaskStatus) -> Result<u64, StoreError> {
-        let (state, entry) = (status.state, entry_of(status));
-        let sizes = encoded_sizes(std::slice::from_ref(&entry));
-        let bytes = sizes.iter().sum();
-        self.change(id, None, |record| {
-            let end = record.progress.expire(runner, state, bytes);
-            let end = end.map_err(|refusal| refusal.about(id))?;
-            record.push_events(record.progress.turn, [Arc::new(entry)], sizes);
-            Ok(end)
+        self.finish(id, None, status, |progress, state, bytes| {
+            progress.expire(runner, state, bytes)
         })
     }
 
     async fn head(&self, scope: &TaskScope, id: &str) -> Result<TaskHead, StoreError> {
-        self.with(scope, id, Record::head)
+        self.with(scope, id, Record::head)?.decode()
     }
 
     async fn read(
@@ -203,10 +209,9 @@ impl TaskStore for MemoryTasks {
         position: u64,
         limit: usize,
     ) -> Result<TaskPage, StoreError> {
-        self.with(scope, id, |record| TaskPage {
-            events: record.events(position, limit),
-            head: record.head(),
-        })
+        let read = |record: &Record| (record.log.page(position, limit), record.head());
+        let (events, head) = self.with(scope, id, read)?;
+        Ok(TaskPage { events: events.decode(id)?, head: head.decode()? })
     }
 
     async fn wait(&self, scope: &TaskScope, id: &str, position: u64) -> Result<(), StoreError> {
@@ -219,7 +224,8 @@ impl TaskStore for MemoryTasks {
     }
 
     async fn list(&self, scope: &TaskScope, query: &TaskQuery) -> Result<TaskList, StoreError> {
-        lock(&self.records).list(scope, query)
+        let found = lock(&self.records).list(scope, query)?;
+        found.decode()
     }
 
     async fn put_push(
@@ -309,11 +315,6 @@ fn task_topic(id: &str) -> Topic {
 
 fn push_topic() -> Topic {
     Topic::of(&["task-pushes"])
-}
-
-/// The entry of a status that comes from no message.
-fn entry_of(status: TaskStatus) -> TaskEntry {
-    TaskEntry::Status(Box::new(StatusEntry { status, received: None, metadata: None }))
 }
 
 impl fmt::Debug for MemoryTasks {

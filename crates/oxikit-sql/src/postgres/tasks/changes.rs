@@ -65,7 +65,7 @@ impl PostgresStore {
         let NewTask { scope, id, context_id, metadata, runner, entries, push } = task;
         let texts = encode_all(&id, &entries)?;
         let max_bytes = self.0.options.max_task_bytes as u64;
-        let progress = TaskProgress::begin(&runner, &entries, total_bytes(&texts), max_bytes)
+        let progress = TaskProgress::begin(runner, &entries, total_bytes(&texts), max_bytes)
             .map_err(|refusal| refusal.about(&id))?;
         let metadata = metadata.map(|metadata| encode(&id, &metadata)).transpose()?;
         let target = push.as_ref().map(|push| encode(&id, push)).transpose()?;
@@ -173,7 +173,7 @@ impl PostgresStore {
             bytes: count(&row, 5)?,
             turns: count(&row, 6)?,
             turn: count(&row, 7)?,
-            runner: runner.map(original),
+            runner: runner.map(|name| original(name).into()),
             last_write: last_write.map(|json| decode(id, &json)).transpose()?,
         };
         let (number, version) =

@@ -73,6 +73,6 @@ pub(super) fn head_row(row: &PgRow) -> Result<HeadRow, sqlx::Error> {
         metadata: row.try_get(3)?,
         position: row.try_get(4)?,
         turns: row.try_get(5)?,
-        runner: runner.map(original),
+        runner: runner.map(|name| original(name).into()),
     })
 }

@@ -28,7 +28,7 @@ impl NewRow {
         let NewTask { scope, id, context_id, metadata, runner, entries, push } = task;
         let texts = encode_all(&id, &entries)?;
         let bytes = tasks::total_bytes(&texts);
-        let progress = TaskProgress::begin(&runner, &entries, bytes, max_bytes as u64);
+        let progress = TaskProgress::begin(runner, &entries, bytes, max_bytes as u64);
         let push = push.map(|push| Ok((push.id.clone(), encode(&id, &push)?))).transpose()?;
         Ok(Self {
             scope: scope_text(&scope),

@@ -21,7 +21,7 @@ pub(super) async fn the_first_terminal_state_wins(store: Store) {
         appended(&store, &by_client, write(1, vec![chunk("a")])).await;
         assert_eq!(ended(&store, &by_client, state).await, 3);
         let at_once = format!("contract-task-at-once-{place}");
-        let new = NewTask { entries: vec![entry(state)], ..task(&at_once) };
+        let new = NewTask { entries: vec![entry(state).into()], ..task(&at_once) };
         kept("create", store.create(new).await);
         for id in [by_runner, by_client, at_once] {
             let before = head(&store, &id).await;
@@ -42,13 +42,12 @@ pub(super) async fn the_first_terminal_state_wins(store: Store) {
 pub(super) async fn a_terminal_state_releases_the_task(store: Store) {
     let runner = "contract-runner-end";
     for (id, is_by_runner) in [("contract-task-freed-1", true), ("contract-task-freed-2", false)] {
-        let new = NewTask { runner: runner.to_owned(), ..task(id) };
+        let new = NewTask { runner: runner.into(), ..task(id) };
         kept("create", store.create(new).await);
         assert_eq!(kept("tasks", store.tasks_of(runner, 10).await), [id]);
         if is_by_runner {
             let done = write(1, vec![entry(TaskState::Completed)]);
-            let answer =
-                appended(&store, id, TaskWrite { runner: runner.to_owned(), ..done }).await;
+            let answer = appended(&store, id, TaskWrite { runner: runner.into(), ..done }).await;
             assert!(answer.is_released);
         } else {
             ended(&store, id, TaskState::Canceled).await;

@@ -1,5 +1,7 @@
 //! What was written is what is read.
 
+use std::sync::Arc;
+
 use oxikit_wire::a2a::{Artifact, Part, TaskState, TaskStatus};
 use serde_json::{Value, json};
 
@@ -88,7 +90,7 @@ pub(super) async fn entries_are_kept_whole(store: Store) {
     let new = NewTask {
         context_id: "con\0text".to_owned(),
         metadata: metadata.clone(),
-        entries: entries.clone(),
+        entries: entries.iter().cloned().map(Arc::new).collect(),
         ..task(id)
     };
     assert_eq!(kept("create", store.create(new).await), 2);
@@ -136,6 +138,7 @@ pub(super) async fn entries_that_make_no_sense_are_refused(store: Store) {
         vec![entry(TaskState::Completed), chunk("late")],
         vec![entry(TaskState::Failed), entry(TaskState::Completed)],
     ] {
+        let entries = entries.into_iter().map(Arc::new).collect();
         let odd = NewTask { entries, ..task(id) };
         refused("an odd task", store.create(odd).await, is_invalid);
     }
@@ -149,7 +152,7 @@ pub(super) async fn entries_that_make_no_sense_are_refused(store: Store) {
     refused("an expiry that is none", store.expire(id, "runner-1", open).await, is_invalid);
     let status = TaskStatus::new(TaskState::Canceled);
     let entry = StatusEntry { status, ..received("bye") };
-    let last = NewTurn { runner: "runner-1".to_owned(), entry, max_waiting: 8 };
+    let last = NewTurn { runner: "runner-1".into(), entry, max_waiting: 8 };
     refused("a message that ends", store.receive(&own(), id, last).await, is_invalid);
     assert_eq!(head(&store, id).await.position, 1, "nothing was added");
 }

@@ -76,9 +76,9 @@ impl Work {
 
     async fn create(&mut self, id: String) {
         let runner = self.runner();
-        let mut entries = vec![entry(self.state())];
+        let mut entries = vec![Arc::new(entry(self.state()))];
         if !entries[0].state().is_some_and(TaskState::is_terminal) {
-            entries.extend(self.entries());
+            entries.extend(self.entries().into_iter().map(Arc::new));
         }
         let new = NewTask { scope: self.scope.clone(), runner, entries, ..task(&id) };
         let answer = self.store.create(new.clone()).await;
@@ -153,8 +153,8 @@ impl Work {
         });
     }
 
-    fn runner(&mut self) -> String {
-        RUNNERS[self.random.usize(0..RUNNERS.len())].to_owned()
+    fn runner(&mut self) -> Arc<str> {
+        RUNNERS[self.random.usize(0..RUNNERS.len())].into()
     }
 
     /// Mostly one that goes on.

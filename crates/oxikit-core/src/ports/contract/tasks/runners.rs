@@ -46,7 +46,7 @@ async fn tasks(store: &Store, runner: &str, limit: usize) -> Vec<String> {
 }
 
 async fn create_for(store: &Store, id: &str, runner: &str) {
-    let new = NewTask { runner: runner.to_owned(), ..task(id) };
+    let new = NewTask { runner: runner.into(), ..task(id) };
     kept("create", store.create(new).await);
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn a_runner_has_its_tasks_until_they_are_released(store: Store)
     assert_eq!(tasks(&store, one, 2).await.len(), 2, "no more than asked for");
     assert_eq!(tasks(&store, other, 10).await, [""; 0]);
     let entries = vec![entry(TaskState::InputRequired)];
-    let leave = TaskWrite { runner: one.to_owned(), releases: true, ..write(1, entries) };
+    let leave = TaskWrite { runner: one.into(), releases: true, ..write(1, entries) };
     appended(&store, ids[0], leave).await;
     assert_eq!(tasks(&store, one, 10).await, ids[1..]);
     sent(&store, ids[0], next_turn(other, "more")).await;
@@ -76,7 +76,7 @@ pub(super) async fn only_the_tasks_of_a_dead_runner_expire(store: Store) {
     create_for(&store, taken, alive).await;
     create_for(&store, free, dead).await;
     let entries = vec![entry(TaskState::InputRequired)];
-    let leave = TaskWrite { runner: dead.to_owned(), releases: true, ..write(1, entries) };
+    let leave = TaskWrite { runner: dead.into(), releases: true, ..write(1, entries) };
     appended(&store, free, leave).await;
     let failed = || status(TaskState::Failed);
     for id in [taken, free] {
@@ -86,7 +86,7 @@ pub(super) async fn only_the_tasks_of_a_dead_runner_expire(store: Store) {
     let now = head(&store, lost).await;
     assert_eq!((now.status.state, now.runner), (TaskState::Failed, None));
     refused("a second expiry", store.expire(lost, dead, failed()).await, is_ended);
-    let late = TaskWrite { runner: dead.to_owned(), ..write(1, vec![entry(TaskState::Completed)]) };
+    let late = TaskWrite { runner: dead.into(), ..write(1, vec![entry(TaskState::Completed)]) };
     refused("the runner comes back", store.append(lost, late).await, is_ended);
     assert_eq!(tasks(&store, dead, 10).await, [""; 0]);
 }

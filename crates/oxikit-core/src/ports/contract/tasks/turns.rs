@@ -82,7 +82,7 @@ pub(super) async fn a_released_task_goes_to_the_runner_of_the_next_message(store
     let late = TaskWrite { turn: 2, ..write(2, vec![chunk("late")]) };
     refused("the former runner", store.append(id, late).await, is_fenced);
     let of_second = |number, entries| TaskWrite {
-        runner: "runner-2".to_owned(),
+        runner: "runner-2".into(),
         turn: 2,
         ..write(number, entries)
     };

@@ -62,7 +62,7 @@ pub(super) async fn writes_follow_each_other(store: Store) {
             matches!(error, StoreError::Conflict(_))
         });
     }
-    let stranger = TaskWrite { runner: "runner-2".to_owned(), ..write(3, vec![chunk("x")]) };
+    let stranger = TaskWrite { runner: "runner-2".into(), ..write(3, vec![chunk("x")]) };
     refused("another runner", store.append(id, stranger).await, is_fenced);
     appended(&store, id, write(3, vec![chunk("c")])).await;
     let all = [(1, 1, "submitted hello"), (2, 1, "a"), (3, 1, "b"), (4, 1, "c")];

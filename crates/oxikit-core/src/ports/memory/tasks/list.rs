@@ -1,6 +1,6 @@
 //! Lists of tasks.
 
-use super::record::Record;
+use super::record::{Record, StoredHead};
 use super::records::Records;
 use crate::ports::{StoreError, TaskList, TaskQuery, TaskScope};
 
@@ -10,22 +10,42 @@ impl Records {
         &self,
         scope: &TaskScope,
         query: &TaskQuery,
-    ) -> Result<TaskList, StoreError> {
+    ) -> Result<StoredList, StoreError> {
         let before = match &query.cursor {
             None => u64::MAX,
             Some(cursor) => cursor.parse().map_err(|_| StoreError::Invalid("the cursor"))?,
         };
-        let newest_first = self.by_change.values().rev().filter_map(|id| self.tasks.get(id));
+        let newest_first = self
+            .order
+            .by_change
+            .values()
+            .rev()
+            .filter_map(|id| self.tasks.get(id).map(|record| &**record));
         let found: Vec<&Record> =
             newest_first.filter(|record| record.scope == *scope && query.matches(record)).collect();
         let mut rest = found.iter().filter(|record| record.changed < before);
         let page: Vec<&&Record> = rest.by_ref().take(query.limit).collect();
         let has_more = rest.next().is_some();
-        Ok(TaskList {
+        Ok(StoredList {
             tasks: page.iter().map(|record| record.head()).collect(),
             cursor: page.last().filter(|_| has_more).map(|record| record.changed.to_string()),
             total: found.len() as u64,
         })
+    }
+}
+
+/// A copy of a page of tasks, which is read when the store is not locked any more.
+pub(super) struct StoredList {
+    tasks: Vec<StoredHead>,
+    cursor: Option<String>,
+    total: u64,
+}
+
+impl StoredList {
+    pub(super) fn decode(self) -> Result<TaskList, StoreError> {
+        let Self { tasks, cursor, total } = self;
+        let tasks = tasks.into_iter().map(StoredHead::decode).collect::<Result<_, _>>()?;
+        Ok(TaskList { tasks, cursor, total })
     }
 }
 

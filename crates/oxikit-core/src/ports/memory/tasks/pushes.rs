@@ -88,7 +88,7 @@ impl Records {
         attempts: u32,
         pause: Duration,
     ) -> bool {
-        let Some(record) = self.tasks.get_mut(&released.task) else { return false };
+        let Some(record) = self.tasks.get_mut(&*released.task) else { return false };
         // One that was registered anew since the claim has another position.
         let is_claimed = |push: &&mut Push| {
             push.target.id == released.target.id

@@ -23,7 +23,7 @@ pub(in super::super) async fn concurrent_random_work_keeps_the_rules(store: Stor
     for round in 0..3 {
         let ids: Vec<String> = (0..TASKS).map(|n| format!("contract-crowd-{round}-{n}")).collect();
         for id in &ids {
-            let runner = "crowd-0".to_owned();
+            let runner = "crowd-0".into();
             kept("create", store.create(NewTask { runner, ..task(id) }).await);
         }
         let is_over = Arc::new(AtomicBool::new(false));
@@ -103,7 +103,7 @@ async fn read_along(store: Store, id: String, is_over: Arc<AtomicBool>) -> Vec<S
 struct Worker {
     store: Store,
     random: Rng,
-    runner: String,
+    runner: Arc<str>,
     ids: Vec<String>,
     /// The last number and the turn of each task that it runs.
     running: BTreeMap<String, (u64, u64)>,
@@ -112,7 +112,7 @@ struct Worker {
 
 impl Worker {
     fn new(store: Store, random: Rng, number: u64, ids: Vec<String>) -> Self {
-        let runner = format!("crowd-{number}");
+        let runner = format!("crowd-{number}").into();
         let has_first = number == 0;
         let running = ids.iter().filter(|_| has_first).map(|id| (id.clone(), (0, 1))).collect();
         Self { store, random, runner, ids, running, written: Written::new() }
@@ -183,7 +183,7 @@ impl Worker {
 
     /// A write without having the task is refused.
     async fn append_to_another(&self, id: &str) {
-        let write = TaskWrite { runner: "crowd-none".to_owned(), ..write(1, vec![chunk("x:x")]) };
+        let write = TaskWrite { runner: "crowd-none".into(), ..write(1, vec![chunk("x:x")]) };
         let answer = self.store.append(id, write).await;
         let is_refused = matches!(answer, Err(StoreError::Fenced(_) | StoreError::Ended(_)));
         assert!(is_refused, "{answer:?}");

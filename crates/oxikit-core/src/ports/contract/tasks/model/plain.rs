@@ -1,6 +1,7 @@
 //! A plain model of a task: its log, and the rules as the port states them.
 
 use std::borrow::Borrow;
+use std::sync::Arc;
 
 use oxikit_wire::a2a::TaskState;
 
@@ -42,7 +43,7 @@ pub(super) struct PlainTask {
     states: Vec<TaskState>,
     pub(super) turns: u64,
     turn: u64,
-    pub(super) runner: Option<String>,
+    pub(super) runner: Option<Arc<str>>,
     pub(super) last_write: Option<(TaskWrite, Appended)>,
 }
 
@@ -68,7 +69,7 @@ impl PlainTask {
     pub(super) fn next_write(&self) -> TaskWrite {
         let last = self.last_write.as_ref().filter(|(_, answer)| !answer.is_released);
         let number = last.map_or(1, |(last, _)| last.number + 1);
-        let runner = self.runner.clone().unwrap_or_else(|| "nobody".to_owned());
+        let runner = self.runner.clone().unwrap_or_else(|| "nobody".into());
         TaskWrite { runner, turn: self.turn, ..write(number, Vec::new()) }
     }
 
