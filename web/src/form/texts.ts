@@ -12,7 +12,7 @@ export const texts = {
   isNull: 'null',
   set: 'Set',
   setNull: 'Set to null',
-  unset: (name: string) => `Leave ${name} out`,
+  unset: (name: string) => `${name}: not set`,
   nullOf: (name: string) => `Set ${name} to null`,
   setOf: (name: string) => `Set ${name}`,
   add: 'Add entry',
