@@ -12,7 +12,8 @@ export const texts = {
   frame: {
     main: 'Main',
     jump: 'Go to or run…',
-    jumpLabel: 'Go to or run: the command palette',
+    // It begins with the words that are seen.
+    jumpLabel: 'Go to or run… Ctrl K',
     palette: 'Command palette',
     paletteField: 'Type a name, a trace id or a command',
     paletteEmpty: (text: string) => `Nothing is called “${text}”.`,

@@ -12,6 +12,7 @@ mod docs_page;
 mod manager;
 mod prompts_page;
 mod reflection;
+mod web_page;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -34,13 +35,14 @@ const START: Duration = Duration::from_secs(30);
 pub(crate) const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-const PROTOCOLS: [&Protocol; 7] = [
+const PROTOCOLS: [&Protocol; 8] = [
     &a2a::PROTOCOL,
     &action_http::PROTOCOL,
     &agents::PROTOCOL,
     &docs_page::PROTOCOL,
     &prompts_page::PROTOCOL,
     &reflection::PROTOCOL,
+    &web_page::PROTOCOL,
     &manager::PROTOCOL,
 ];
 

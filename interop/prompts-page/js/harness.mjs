@@ -1,9 +1,11 @@
-// What all suites use: servers on free ports, a browser, and the list of cases. A suite is
+// What all suites of pages use, also those of `web-page`: servers on free ports, a browser, and the list of cases. A suite is
 // `node suite.mjs <program> <folder for pictures>`; it prints `ok name` or `FAILED name: why`.
 
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -19,7 +21,7 @@ const cleaning = [];
 
 /** A project with these files in its folder `prompts`. */
 export async function project(files) {
-  const root = await mkdtemp(join(tmpdir(), 'oxikit-prompts-page-'));
+  const root = await mkdtemp(join(tmpdir(), 'oxikit-page-'));
   cleaning.push(() => rm(root, { recursive: true, force: true }));
   await mkdir(join(root, 'prompts'));
   for (const [name, text] of Object.entries(files)) {
@@ -105,6 +107,8 @@ let errors = [];
 /** Lines of the console that a lost server causes. */
 const LOST = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to/;
 let mayLose = false;
+/** A prompt manager alone has none of the developer tools: the page asks for them to find out. */
+const ABSENT = /\/api\/v1\/(?:info|doctor)$/;
 
 /** Errors that a lost connection causes are expected from now on, in this case. */
 export function expectLostConnections() {
@@ -140,7 +144,8 @@ export async function open(context, url) {
   });
   page.on('console', (message) => {
     const isLost = mayLose && LOST.test(message.text());
-    if (['error', 'warning'].includes(message.type()) && !isLost) {
+    const isAbsent = message.text().includes('404') && ABSENT.test(message.location().url);
+    if (['error', 'warning'].includes(message.type()) && !isLost && !isAbsent) {
       errors.push(`console: ${message.text()} (${message.location().url})`);
     }
   });
@@ -194,6 +199,19 @@ export async function saved(page) {
 
 export async function picture(page, name) {
   await page.screenshot({ path: join(pictures, `${name}.png`), animations: 'disabled' });
+}
+
+const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Runs axe. The debugger inserts it: the policy of the page forbids every script element. */
+export async function accessible(page, where) {
+  await page.evaluate(axeSource);
+  const violations = await page.evaluate(async () => {
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const result = await globalThis.axe.run(document, { runOnly: tags });
+    return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
+  });
+  assert.deepEqual(violations, [], where);
 }
 
 /** Runs the cases one after the other. */

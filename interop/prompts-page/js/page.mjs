@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-import { editorOf, freePort, open, openDocument, person, picture, project, prompts, run, saved, Server, textOf, until } from './harness.mjs';
+import { accessible, editorOf, freePort, open, openDocument, person, picture, project, prompts, run, saved, Server, textOf, until } from './harness.mjs';
 
 /** Texts that run a script if they are inserted as markup. */
 const PAYLOAD = '<img src=x onerror=window.executed=1><script>window.executed=1</script>{{name}}';
@@ -34,19 +33,6 @@ My name is {{name}}. Which teas do you have?
   'fragments/prices.md': 'Green tea 3, oolong 4, earl grey 3.',
   [`${NAME}.md`]: `---\ndescription: "${PAYLOAD.replaceAll('"', '')}"\ntags: ["${NAME}"]\n---\n${PAYLOAD} [[${NAME}]]`,
 });
-
-const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Runs axe. The debugger inserts it: the policy of the page forbids every script element. */
-async function accessible(page, where) {
-  await page.evaluate(axeSource);
-  const violations = await page.evaluate(async () => {
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const result = await globalThis.axe.run(document, { runOnly: tags });
-    return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
-  });
-  assert.deepEqual(violations, [], where);
-}
 
 /** The views beside the text, and what each of them shows when it has its data. */
 const CONTENTS = { Preview: '.messages', Details: '#tags', History: '.revision', Uses: 'section' };
@@ -219,29 +205,23 @@ await run({
     assert.equal((await fetch(`${server.url}/assets/none.js`)).status, 404);
   },
 
-  'page: in the developer tools it needs the token, which leaves the address bar': async () => {
+  'page: in the developer tools the old address leads to the area of prompts, which takes the token': async () => {
     const root = await project({ 'own.md': 'A prompt of the project.\n' });
     const tools = await new Server(root, ['start', '--demo', '--port', String(await freePort())]).start();
     const { token } = JSON.parse(await readFile(join(root, '.oxikit', 'manager.json'), 'utf8'));
-    const context = await person('Ada');
-    const page = await open(context, `${tools.url}/prompts/#token=${token}`);
+    const page = await open(await person('Ada'), `${tools.url}/#token=${token}/prompts`);
     await page.getByRole('option', { name: /own/ }).click();
     await editorOf(page, 'own').click();
     await page.keyboard.press('Control+End');
     await page.keyboard.type('Edited in the tools.');
     await saved(page);
-    assert.equal(await readFile(join(root, 'prompts', 'own.md'), 'utf8'), 'A prompt of the project.\nEdited in the tools.');
+    const file = () => readFile(join(root, 'prompts', 'own.md'), 'utf8');
+    await until('the file', async () => (await file()) === 'A prompt of the project.\nEdited in the tools.');
     assert.ok(!page.url().includes(token), page.url());
-    await page.reload();
-    await editorOf(page, 'own').waitFor();
+    await page.goto(`${tools.url}/prompts/`);
+    await until('the new address', () => page.url() === `${tools.url}/#/prompts`);
+    await page.getByRole('option', { name: /own/ }).waitFor();
     await picture(page, 'tools');
-    // Another tab has no token, and asks for it.
-    const stranger = await (await person('Bo')).newPage();
-    await stranger.goto(`${tools.url}/prompts`);
-    await stranger.getByRole('heading', { name: 'This page needs its token' }).waitFor();
-    await stranger.getByLabel('Address or token').fill(`${tools.url}/#token=${token}`);
-    await stranger.getByRole('button', { name: 'Continue' }).click();
-    await stranger.getByRole('option', { name: /own/ }).waitFor();
     await tools.kill();
   },
 });

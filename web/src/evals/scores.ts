@@ -75,10 +75,12 @@ export function metricKey(metric: Metric): string {
 /** The cases of two evaluations, paired by id, or by equal input where the ids are others. */
 export function compareRuns(before: EvalRun, after: EvalRun): ComparedCase[] {
   const rest = new Map(before.results.map((one) => [one.testCaseId, one]));
-  const byInput = Map.groupBy(before.results, (one) => JSON.stringify(one.input));
+  const withInput = (input: unknown): Case | undefined => {
+    const text = JSON.stringify(input);
+    return [...rest.values()].find((one) => JSON.stringify(one.input) === text);
+  };
   const pairs = after.results.map((one) => {
-    const input = byInput.get(JSON.stringify(one.input))?.find(({ testCaseId }) => rest.has(testCaseId));
-    const old = rest.get(one.testCaseId) ?? input;
+    const old = rest.get(one.testCaseId) ?? withInput(one.input);
     if (old) rest.delete(old.testCaseId);
     return { id: one.testCaseId, before: old, after: one, change: changeOf(old, one) };
   });

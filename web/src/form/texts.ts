@@ -12,7 +12,7 @@ export const texts = {
   isNull: 'null',
   set: 'Set',
   setNull: 'Set to null',
-  unset: (name: string) => `Leave ${name} out`,
+  unset: (name: string) => `${name}: not set`,
   nullOf: (name: string) => `Set ${name} to null`,
   setOf: (name: string) => `Set ${name}`,
   add: 'Add entry',
@@ -53,7 +53,11 @@ export const texts = {
     length: (least: number | null, most: number | null) =>
       least === null ? `At most ${most} characters` : most === null ? `At least ${least} characters` : `${least} to ${most} characters`,
     entries: (least: number | null, most: number | null) =>
-      least === null ? `At most ${most} entries` : most === null ? `At least ${least} entries` : `${least} to ${most} entries`,
+      least === null
+        ? `At most ${plural(most ?? 0, 'entry', 'entries')}`
+        : most === null
+          ? `At least ${plural(least, 'entry', 'entries')}`
+          : `${least} to ${most} entries`,
     pattern: (pattern: string) => `Matches ${pattern}`,
     preset: (value: string) => `${value} if it is not set`,
     example: (value: string) => `Such as ${value}`,

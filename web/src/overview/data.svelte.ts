@@ -99,7 +99,8 @@ export class OverviewData {
       const failures = await Promise.all(failed.traces.map((trace) => this.#failure(trace)));
       if (reading !== this.#readings) return;
       this.#running = running.traces;
-      this.#failures = failures;
+      // A run that somebody stopped has not failed.
+      this.#failures = failures.filter(({ message }) => !message.startsWith('CANCELLED'));
       this.#hasMoreFailures = Boolean(failed.continuationToken);
       this.#counted = counted.traces;
       this.#isCapped = counted.isCapped;

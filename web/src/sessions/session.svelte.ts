@@ -127,6 +127,9 @@ export class OpenSession {
   messagesAt(id: string | null): readonly Message[] {
     const found = this.snapshot(id)?.state?.messages;
     if (found) return found;
+    // The session has the messages of its newest snapshot, before the snapshot itself is read.
+    const { details } = this;
+    if (id !== null && details?.snapshotId === id && !this.#snapshots.has(id)) return (details.threads['main'] ?? []) as Message[];
     const parent = this.snapshot(id)?.parentId ?? null;
     return parent && parent !== id ? (this.snapshot(parent)?.state?.messages ?? []) : [];
   }

@@ -171,7 +171,6 @@ export const texts = {
     filter: 'Filter the traces',
     next: 'Next trace',
     previous: 'Previous trace',
-    open: 'Open the trace',
     take: 'Take in new traces',
     mark: 'Mark the trace to compare it',
     close: 'Close the inspector, or the trace',
