@@ -283,7 +283,8 @@ async fn a_stolen_or_forged_cookie_opens_no_route_of_the_developer_tools() {
         for (attack, headers, expected) in COOKIE_ATTACKS {
             let headers = headers.replace("{cookie}", &cookie);
             let headers = headers.replace("{name}", cookie.split('=').next().unwrap());
-            let (status, head) = without_token.send(method, path, &format!("{HOST}{headers}")).await;
+            let (status, head) =
+                without_token.send(method, path, &format!("{HOST}{headers}")).await;
             assert_eq!(status, *expected, "{method} {path}: {attack}\n{head}");
         }
     }

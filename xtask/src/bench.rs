@@ -43,7 +43,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             runner::run(&web::SUITE, options)
         }
         Some((suite, _)) => {
-            let suites = "`core`, `http`, `sessions`, `reflection`, `manager`, `a2a`, `prompts`, `web`";
+            let suites =
+                "`core`, `http`, `sessions`, `reflection`, `manager`, `a2a`, `prompts`, `web`";
             bail!("there is no benchmark suite `{suite}`; there are {suites}")
         }
     }

@@ -56,7 +56,9 @@ pub mod tools;
 mod unverified;
 
 pub use api::trace_routes;
-pub use api::{TRACE_ROUTES, TraceApi, TraceInfo, failure as trace_failure, status as trace_status};
+pub use api::{
+    TRACE_ROUTES, TraceApi, TraceInfo, failure as trace_failure, status as trace_status,
+};
 pub use hidden_traces::HiddenTraces;
 pub use options::TelemetryOptions;
 pub use own_processes::{Connection, OwnProcesses};

@@ -50,8 +50,12 @@ fn measure(server: &ToolServer, what: &str, count: u32) -> Result<Value> {
     // The browser and its driver are those of the interop suites.
     interop::prepare_browser()?;
     let mut node = Command::new("node");
-    node.arg(tools::root().join("bench/web/measure.mjs"))
-        .args([what, &count.to_string(), &server.page(), &server.traces()]);
+    node.arg(tools::root().join("bench/web/measure.mjs")).args([
+        what,
+        &count.to_string(),
+        &server.page(),
+        &server.traces(),
+    ]);
     let time = PATIENCE + Duration::from_secs(count.min(600).into());
     let output = tools::read_within(&mut node, time)?;
     let last = output.trim().lines().last().unwrap_or_default();
