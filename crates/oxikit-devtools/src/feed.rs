@@ -4,20 +4,20 @@
 //! The newest events are kept with positions, so that a reader that has lost its connection continues
 //! where it was. A reader whose position is not among them, because it was too slow or the server was
 //! restarted, is told that it has missed events. Nothing waits for a reader. While there are no readers
-//! nothing is kept and nothing is read: see [`follow`].
+//! nothing is kept and nothing is read: `feed_sources` adds the events.
 
 mod project;
-mod sources;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use oxikit_traces::TraceInfo;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
 use uuid::Uuid;
 
 pub(crate) use project::WatchedProject;
-pub(crate) use sources::{ChangedTraces, follow};
 
 /// Number of events that are kept. A reader that is further behind has missed events.
 const KEPT: usize = 256;
@@ -51,6 +51,17 @@ struct Kept {
 pub(crate) struct Event {
     pub(crate) name: &'static str,
     pub(crate) json: Arc<str>,
+}
+
+/// Traces that are new or have changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ChangedTraces {
+    /// The number of traces that have changed. It is at least this number if spans arrived faster than
+    /// they were counted.
+    pub(crate) count: u64,
+    /// Their summaries, as in the list of traces; empty if too many have changed, then the list has to
+    /// be read again.
+    pub(crate) traces: Vec<TraceInfo>,
 }
 
 /// A reader of the feed.
@@ -103,6 +114,29 @@ impl Feed {
         let newest = kept.newest();
         drop(kept);
         self.0.newest.send_replace(newest);
+    }
+
+    /// Waits until somebody reads.
+    pub(crate) async fn has_readers(&self) {
+        // The sender lives as long as the feed.
+        _ = self.0.readers.subscribe().wait_for(|readers| *readers > 0).await;
+    }
+
+    /// Waits until nobody reads.
+    pub(crate) async fn has_no_readers(&self) {
+        _ = self.0.readers.subscribe().wait_for(|readers| *readers == 0).await;
+    }
+
+    /// From now on the sources are followed, and readers miss nothing.
+    pub(crate) fn set_followed(&self) {
+        self.0.is_followed.send_replace(true);
+    }
+
+    /// From now on the sources are not followed. A reader that returns is told that it has missed what
+    /// happens until they are again.
+    pub(crate) fn pause(&self) {
+        self.0.is_followed.send_replace(false);
+        self.add_gap();
     }
 
     /// Forgets the kept events and makes a gap behind them.

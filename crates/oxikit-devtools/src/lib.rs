@@ -35,6 +35,7 @@ mod api;
 mod app;
 mod bridge;
 mod feed;
+mod feed_sources;
 mod files;
 mod gate;
 mod listen;
@@ -194,7 +195,7 @@ impl DevServer {
             .set_no_runtime_hint(move || shared.upgrade()?.app()?.status().why_absent());
         let router = routes::router(server.shared.clone());
         server.show_runtimes();
-        server.connections.spawn(feed::follow(server.shared.clone()));
+        server.connections.spawn(feed_sources::follow(server.shared.clone()));
         server.open(api, Port::api(gate, router));
         server.open(reflection, Port::runtimes(socket_route(runtimes, tokens.reflection)));
         let shared = Arc::downgrade(&server.shared);

@@ -1,17 +1,18 @@
 //! Follows what changes and adds it to the feed, while somebody reads it.
+//!
+//! It is apart from `feed`, because it reads what the handlers of the API answer, and they read the feed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use oxikit_traces::{TraceEvent, TraceFeed, TraceInfo};
-use schemars::JsonSchema;
-use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::api::apps::redacted;
 use crate::api::runtimes::listed;
 use crate::app::AppStatus;
+use crate::feed::ChangedTraces;
 use crate::shared::Shared;
 
 /// Time between two events about traces, and between two looks at the application.
@@ -19,33 +20,19 @@ const PERIOD: Duration = Duration::from_millis(250);
 /// Maximum number of traces whose summaries are in one event. Of more only the number is sent.
 const MAX_SUMMARIES: usize = 50;
 
-/// Traces that are new or have changed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ChangedTraces {
-    /// The number of traces that have changed. It is at least this number if spans arrived faster than
-    /// they were counted.
-    count: u64,
-    /// Their summaries, as in the list of traces; empty if too many have changed, then the list has to
-    /// be read again.
-    traces: Vec<TraceInfo>,
-}
-
 /// Follows the sources whenever there are readers, until the server closes.
 pub(crate) async fn follow(shared: Arc<Shared>) {
-    let mut readers = shared.feed.0.readers.subscribe();
     loop {
         tokio::select! {
-            arrived = readers.wait_for(|readers| *readers > 0) => if arrived.is_err() { return },
+            () = shared.feed.has_readers() => {}
             () = shared.closing.cancelled() => return,
         }
         tokio::select! {
             () = Sources::new(&shared).follow(&shared) => {}
-            _ = readers.wait_for(|readers| *readers == 0) => {}
+            () = shared.feed.has_no_readers() => {}
             () = shared.closing.cancelled() => return,
         }
-        shared.feed.0.is_followed.send_replace(false);
-        // A reader that returns is told that it has missed what happens until then.
-        shared.feed.add_gap();
+        shared.feed.pause();
     }
 }
 
@@ -71,7 +58,7 @@ impl Sources {
         let mut prompts = shared.prompts.prompts().changes();
         let mut ticks = interval(PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        shared.feed.0.is_followed.send_replace(true);
+        shared.feed.set_followed();
         loop {
             tokio::select! {
                 event = self.traces.next() => match event {
