@@ -31,7 +31,9 @@ pub(super) async fn run(
         return output.line(format!("opened {}", client.manager().api_url));
     }
     if !args.print {
-        output.remark("no program opens a browser here; open this URL, which works once, within ten minutes:");
+        output.remark(
+            "no program opens a browser here; open this URL, which works once, within ten minutes:",
+        );
     }
     output.line(url)
 }

@@ -102,7 +102,8 @@ impl SignIn {
     /// from the server's own page.
     pub(crate) fn signed_in(&self, headers: &HeaderMap) -> Option<SignedIn> {
         let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|it| it.split_once('='));
+        let mut pairs =
+            values.flat_map(|value| value.split(';')).filter_map(|it| it.split_once('='));
         pairs.find_map(|(name, value)| {
             let value = value.trim();
             let is_valid = name.trim() == self.name && self.cookies.is_valid(value);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use oxikit_core::{Status, redact};
 
-use crate::{AppControl, AppStatus};
 use crate::shared::Shared;
+use crate::{AppControl, AppStatus};
 use oxikit_http::HttpResult;
 use oxikit_http::api::Nothing;
 use oxikit_http::api::json;

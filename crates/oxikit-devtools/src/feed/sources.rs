@@ -109,7 +109,8 @@ impl Sources {
 
     /// Adds the event about the traces that have changed, if any.
     async fn add_traces(&mut self, shared: &Shared) {
-        let (changed, missed) = (std::mem::take(&mut self.changed), std::mem::take(&mut self.missed));
+        let (changed, missed) =
+            (std::mem::take(&mut self.changed), std::mem::take(&mut self.missed));
         if changed.is_empty() && missed == 0 {
             return;
         }

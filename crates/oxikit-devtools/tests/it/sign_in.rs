@@ -31,7 +31,8 @@ async fn sign_in(kit: &Kit, code: &str) -> (u16, Option<String>) {
 /// The status of `GET /api/v1/info` with a cookie and further headers.
 async fn info(kit: &Kit, cookie: &str, headers: &[(&str, &str)]) -> u16 {
     let request = kit.call_without_token(Method::GET, "/api/v1/info").header("cookie", cookie);
-    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let request =
+        headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     read(soon(request.send()).await.unwrap()).await.0
 }
 
@@ -136,7 +137,8 @@ async fn a_socket_of_the_own_page_opens_with_the_cookie() {
             .header("upgrade", "websocket")
             .header("sec-websocket-version", "13")
             .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
-        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let request =
+            headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         async { soon(request.send()).await.unwrap().status().as_u16() }
     };
     assert_eq!(upgrade(&[("origin", &own), ("sec-fetch-site", "same-origin")]).await, 101);
@@ -161,6 +163,9 @@ async fn the_page_is_at_the_root_and_old_links_lead_to_it() {
     assert_eq!(page.headers()["referrer-policy"], "no-referrer");
     for path in ["/prompts", "/prompts/"] {
         let moved = soon(client.get(format!("{base}{path}")).send()).await.unwrap();
-        assert_eq!((moved.status().as_u16(), &moved.headers()["location"]), (307, &"/#/prompts".parse().unwrap()));
+        assert_eq!(
+            (moved.status().as_u16(), &moved.headers()["location"]),
+            (307, &"/#/prompts".parse().unwrap())
+        );
     }
 }
