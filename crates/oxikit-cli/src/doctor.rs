@@ -7,7 +7,6 @@ mod versions;
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::ProjectDir;
@@ -17,42 +16,16 @@ use super::output::Output;
 use super::{app_command, environment};
 use crate::project::manager_of;
 use crate::terminal::Text;
-use oxikit_devtools::ManagerFile;
+use oxikit_devtools::{Doctor, Finding, ManagerFile, Verdict};
 
-/// The result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Verdict {
-    Good,
-    /// This may be a cause.
-    Suspicious,
-    /// This is a cause.
-    Bad,
-}
+/// The checks for the API of the developer tools.
+#[derive(Debug)]
+pub(super) struct ProjectDoctor(pub(super) ProjectDir);
 
-/// The finding of one check, and how to fix it.
-#[derive(Debug, Serialize)]
-pub(super) struct Finding {
-    check: &'static str,
-    verdict: Verdict,
-    detail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<String>,
-}
-
-impl Finding {
-    fn good(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Good, detail: detail.into(), fix: None }
-    }
-
-    fn suspicious(check: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
-        let (detail, fix) = (detail.into(), Some(fix.into()));
-        Self { check, verdict: Verdict::Suspicious, detail, fix }
-    }
-
-    fn bad(check: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
-        let (detail, fix) = (detail.into(), Some(fix.into()));
-        Self { check, verdict: Verdict::Bad, detail, fix }
+#[async_trait::async_trait]
+impl Doctor for ProjectDoctor {
+    async fn examine(&self) -> Vec<Finding> {
+        examine(&self.0).await.0
     }
 }
 
@@ -253,7 +226,7 @@ fn show(findings: &[Finding], output: &mut Output) -> Result<(), Failure> {
     if output.is_json() {
         return output.value(&findings);
     }
-    for Finding { check, verdict, detail, fix } in findings {
+    for Finding { check, verdict, detail, fix, .. } in findings {
         let mark = match verdict {
             Verdict::Good => Text::new().green("ok "),
             Verdict::Suspicious => Text::new().yellow("?  "),

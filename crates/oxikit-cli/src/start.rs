@@ -12,6 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use super::ProjectDir;
 use super::args::StartArgs;
 use super::client::Client;
+use super::doctor::ProjectDoctor;
 use super::failure::Failure;
 use super::keyboard::{self, KeyCommand};
 use super::settings::Settings;
@@ -73,6 +74,7 @@ pub(super) async fn start(
     // The application needs the addresses of the server, so the server starts first and gets
     // the handle to the application afterwards.
     server.set_app(Arc::new(app.clone()));
+    server.set_doctor(Arc::new(ProjectDoctor(project_dir.clone())));
     run_until_quit(&server, &app, &console, watcher, &mut signals).await;
 
     console.info("shutting down");

@@ -49,6 +49,8 @@ mod http_json;
 mod jsonrpc;
 mod link;
 mod message;
+mod observer;
+mod problems;
 mod progress;
 mod push;
 mod reply;
@@ -64,12 +66,14 @@ pub use client::A2aClient;
 pub use error::error_kind;
 pub use link::Refusal;
 pub use message::OutgoingMessage;
+pub use observer::RawExchange;
 pub use oxikit_outgoing::{OutgoingClient, OutgoingPolicy};
 pub use oxikit_wire::a2a::{
     AgentCard, AgentInterface, AgentSkill, Artifact, ArtifactUpdate, AuthenticationInfo, ErrorKind,
     ListTasksRequest, ListTasksResponse, Message, Part, PartContent, PushConfig, Role,
     StatusUpdate, StreamResponse, Task, TaskState, TaskStatus, Version,
 };
+pub use problems::card_problems;
 pub use reply::A2aReply;
 pub use stream::A2aStream;
 #[cfg(feature = "signed-cards")]

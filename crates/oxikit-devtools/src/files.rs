@@ -5,6 +5,7 @@
 //! | `.oxikit/manager.json` | the URLs and the token, for commands of oxikit | by the server |
 //! | `.oxikit/devtools.db` | traces and logs | while the server does not run |
 //! | `.oxikit/project.db` | data sets, evaluations and the history of prompts, which are the user's work | no |
+//! | `.oxikit/sign-ins.json` | hashes of the cookies of browsers that have signed in | yes |
 //! | `.oxikit/prompt_directories.json` | directories of prompts that were registered | no |
 //! | `.genkit/servers/tools-PID.json` | the URL, for official commands | by the server |
 

@@ -34,6 +34,7 @@ mod agents;
 mod api;
 mod app;
 mod bridge;
+mod doctor;
 mod feed;
 mod feed_sources;
 mod files;
@@ -67,6 +68,7 @@ use tokio_util::task::TaskTracker;
 
 pub use app::how_to_connect;
 pub use app::{AppControl, AppState, AppStatus};
+pub use doctor::{Doctor, Finding, Verdict};
 pub use files::ManagerFile;
 pub use files::{SETTINGS, make_data_dir, project_path, traces_path};
 use gate::Gate;
@@ -251,6 +253,11 @@ impl DevServer {
     /// server.
     pub fn set_app(&self, app: Arc<dyn AppControl>) {
         self.shared.set_app(app);
+    }
+
+    /// Sets the checks that `GET /api/v1/doctor` runs.
+    pub fn set_doctor(&self, doctor: Arc<dyn Doctor>) {
+        self.shared.set_doctor(doctor);
     }
 
     /// Waits until a client of the API has asked the tools to quit. The caller then calls

@@ -18,6 +18,7 @@ const TAGS: &[(&str, &str)] = &[
     ("traces", "Traces and log lines"),
     ("datasets", "Data sets"),
     ("evaluations", "Evaluations"),
+    ("a2a", "Agents of other programs"),
 ];
 
 /// The tag of an operation, by the beginning of its path.
@@ -34,6 +35,7 @@ fn tag_of(path: &str) -> &'static str {
         "traces" | "logs" => "traces",
         "datasets" => "datasets",
         "evaluations" => "evaluations",
+        "a2a" => "a2a",
         _ => "tools",
     }
 }

@@ -6,7 +6,7 @@
 //! answer it (HMAC-SHA-256 of the challenge), and neither challenge nor response reveals the
 //! token.
 //!
-//! A server sends the proof with `GET /`, the only route without a token. A new challenge per request
+//! A server sends the proof with `GET /`, which needs no token. A new challenge per request
 //! prevents that a recorded proof is used again.
 //!
 //! ```

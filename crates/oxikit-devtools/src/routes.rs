@@ -24,7 +24,9 @@ use oxikit_wire::{
 };
 use serde_json::Value;
 
-use super::api::{actions, apps, datasets, evaluations, events, info, runs, runtimes, sign_in};
+use super::api::{
+    a2a, actions, apps, datasets, doctor, evaluations, events, info, runs, runtimes, sign_in,
+};
 use super::gate::SIGN_IN_PATH;
 use super::openapi::OPEN_API;
 use super::resume::refuse_resume;
@@ -74,6 +76,9 @@ const ROUTES: &[Route<Arc<Shared>>] = &[
         get(info::info)
     })
     .answers::<info::Info>(),
+    read("/api/v1/doctor", "examine", "The findings of `oxikit doctor`", || get(doctor::examine))
+        .needs_app()
+        .answers::<doctor::Findings>(),
     act(SIGN_IN_PATH, "signIn", "Exchanges a one-time code for a cookie; needs no token", || {
         post(sign_in::sign_in)
     })
@@ -254,6 +259,30 @@ const ROUTES: &[Route<Arc<Shared>>] = &[
     .finds()
     .uses_store()
     .answers::<Done>(),
+    act("/api/v1/a2a/card", "readAgentCard", "The card of an A2A agent, and its faults", || {
+        post(a2a::card)
+    })
+    .takes::<a2a::A2aRequest>()
+    .asks_runtime()
+    .answers::<a2a::FoundAgent>(),
+    act("/api/v1/a2a/send", "sendToAgent", "Sends a message to an A2A agent", || post(a2a::send))
+        .takes::<a2a::A2aRequest>()
+        .streams::<a2a::A2aEvent>(),
+    act("/api/v1/a2a/subscribe", "followAgentTask", "The events of a task of an A2A agent", || {
+        post(a2a::subscribe)
+    })
+    .takes::<a2a::A2aRequest>()
+    .streams::<a2a::A2aEvent>(),
+    act("/api/v1/a2a/task", "getAgentTask", "A task of an A2A agent", || post(a2a::task))
+        .takes::<a2a::A2aRequest>()
+        .asks_runtime()
+        .answers::<a2a::FoundTask>(),
+    act("/api/v1/a2a/cancel", "cancelAgentTask", "Cancels a task of an A2A agent", || {
+        post(a2a::cancel)
+    })
+    .takes::<a2a::A2aRequest>()
+    .asks_runtime()
+    .answers::<a2a::FoundTask>(),
     read("/api/v1/openapi.json", "getOpenapi", "This OpenAPI document", || get(openapi_document))
         .answers::<JsonObject>(),
     read("/api/agents", "listAgents", "The agents of a runtime", || get(agents::list))

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::feed::{Feed, WatchedProject};
 use super::sign_in::SignIn;
-use super::{AppControl, DevServerOptions};
+use super::{AppControl, DevServerOptions, Doctor};
 use oxikit_manager::Runtimes;
 use oxikit_traces::{HiddenTraces, OwnProcess};
 
@@ -38,6 +38,7 @@ pub(crate) struct Shared {
     /// Cancelled when the server closes.
     pub(crate) closing: CancellationToken,
     app: RwLock<Option<Arc<dyn AppControl>>>,
+    doctor: RwLock<Option<Arc<dyn Doctor>>>,
 }
 
 impl Shared {
@@ -68,6 +69,7 @@ impl Shared {
             quit,
             closing,
             app,
+            doctor: RwLock::default(),
         }
     }
 
@@ -101,6 +103,16 @@ impl Shared {
     /// The application that the tools have started, if any.
     pub(crate) fn app(&self) -> Option<Arc<dyn AppControl>> {
         self.app.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The checks of the project, if the command line has set them.
+    pub(crate) fn doctor(&self) -> Option<Arc<dyn Doctor>> {
+        self.doctor.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets the checks of the project.
+    pub(crate) fn set_doctor(&self, doctor: Arc<dyn Doctor>) {
+        *self.doctor.write().unwrap_or_else(PoisonError::into_inner) = Some(doctor);
     }
 
     /// Replaces the application.

@@ -13,6 +13,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use super::endpoint::Choice;
 use super::guard::Guard;
 use super::link::{Link, Refusal, RefusalHandler};
+use super::observer::{Observer, RawExchange};
 use super::{A2aClient, Binding, card};
 use crate::Client;
 use crate::action::parse_url;
@@ -60,6 +61,7 @@ pub struct A2aBuilder {
     is_foreign: bool,
     outgoing: Option<OutgoingClient>,
     timeout: Option<Duration>,
+    observer: Option<Observer>,
     /// The first invalid setting, which `connect` reports.
     fault: Option<Status>,
 }
@@ -214,6 +216,21 @@ impl A2aBuilder {
         self
     }
 
+    /// Calls this function with everything that is sent to the agent and received from it, as it is on
+    /// the wire, for tools that show it. It must not block.
+    ///
+    /// ```
+    /// use oxikit_client::a2a::A2aClient;
+    ///
+    /// let builder = A2aClient::builder("http://127.0.0.1:3400/a2a/coder")
+    ///     .observe(|step| eprintln!("{step:?}"));
+    /// # _ = builder;
+    /// ```
+    pub fn observe(mut self, observe: impl Fn(RawExchange) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer::new(observe));
+        self
+    }
+
     /// Reads the card of the agent and chooses one of its addresses.
     ///
     /// # Errors
@@ -277,6 +294,7 @@ impl A2aBuilder {
             renewed: Mutex::new(HeaderMap::new()),
             on_refusal: self.on_refusal.take(),
             timeout: self.timeout,
+            observer: self.observer.take(),
         };
         let card = card::discover(&link, &url).await?;
         Ok((link, card))
@@ -298,6 +316,7 @@ impl A2aClient {
             is_foreign: false,
             outgoing: None,
             timeout: None,
+            observer: None,
             fault: None,
         }
     }

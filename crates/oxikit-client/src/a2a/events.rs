@@ -6,6 +6,7 @@ use oxikit_wire::a2a::StreamResponse;
 use super::codec::Codec;
 #[cfg(feature = "a2a-grpc")]
 use super::grpc_stream::GrpcStream;
+use super::observer::Observer;
 use crate::blocks::{BlockError, BlockKind, Blocks};
 use crate::exchange::{Answer, Exchange};
 use crate::failure::Fault;
@@ -73,23 +74,34 @@ pub(super) struct HttpEvents {
     blocks: Blocks,
     /// The only event of an answer that is one response instead of a stream.
     single: Option<Event>,
+    observer: Option<Observer>,
 }
 
 impl HttpEvents {
-    pub(super) fn new(codec: Codec, answer: Answer, block_limit: usize) -> Self {
+    pub(super) fn new(
+        codec: Codec,
+        answer: Answer,
+        block_limit: usize,
+        observer: Option<Observer>,
+    ) -> Self {
         let blocks = Blocks::new(block_limit);
-        Self { codec, answer: Some(answer), blocks, single: None }
+        Self { codec, answer: Some(answer), blocks, single: None, observer }
     }
 
     pub(super) fn single(codec: Codec, event: Event) -> Self {
-        Self { codec, answer: None, blocks: Blocks::new(0), single: Some(event) }
+        let blocks = Blocks::new(0);
+        Self { codec, answer: None, blocks, single: Some(event), observer: None }
     }
 
     fn ready(&mut self, exchange: &Exchange) -> Option<Result<Event>> {
         if let Some(event) = self.single.take() {
             return Some(Ok(event));
         }
-        Some(match self.blocks.next()? {
+        let block = self.blocks.next()?;
+        if let (Ok(block), Some(observer)) = (&block, &self.observer) {
+            observer.body(&block.text);
+        }
+        Some(match block {
             Ok(block) if block.kind == BlockKind::Error => {
                 Err(self.codec.event_error(exchange, &block.text))
             }

@@ -23,6 +23,7 @@ impl Link {
         let exchange = self.exchange(&asking.url)?;
         let answer = self.accepted(&exchange, codec, &asking).await.map_err(Fault::into_status)?;
         let body = exchange.read_whole(answer).await?;
+        self.observe_body(&body);
         codec.answer(&exchange, &body)
     }
 
@@ -46,10 +47,16 @@ impl Link {
         };
         if !is_json(&answer) {
             let limit = exchange.client.settings.block_limit;
-            return Ok(Events::Http(Box::new(HttpEvents::new(codec, answer, limit))));
+            return Ok(Events::Http(Box::new(HttpEvents::new(
+                codec,
+                answer,
+                limit,
+                self.observer.clone(),
+            ))));
         }
         // Errors before the first event come like this in JSON-RPC of 1.0.
         let body = exchange.read_whole(answer).await.map_err(Fault::Lasting)?;
+        self.observe_body(&body);
         let event = codec.event(&exchange, &body).map_err(Fault::Lasting)?;
         let event = Event { response: event.0, is_final: event.1, id: None };
         Ok(Events::Http(Box::new(HttpEvents::single(codec, event))))
@@ -68,6 +75,7 @@ impl Link {
             return Ok(answer);
         }
         let (status, body) = exchange.refused(answer).await;
+        self.observe_body(&body);
         Err(match http {
             // Proxies answer this while their server is not reachable.
             502..=504 => Fault::Broken(status),

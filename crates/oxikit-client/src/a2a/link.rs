@@ -13,6 +13,7 @@ use reqwest::{Method, Url};
 use tokio::time::Instant;
 
 use super::guard::Guard;
+use super::observer::Observer;
 use crate::Client;
 use crate::client::set_header;
 use crate::exchange::{Answer, Exchange};
@@ -50,6 +51,7 @@ pub(super) struct Link {
     pub(super) on_refusal: Option<RefusalHandler>,
     pub(super) timeout: Option<Duration>,
     pub(super) guard: Guard,
+    pub(super) observer: Option<Observer>,
 }
 
 /// A request that may be sent twice.
@@ -143,10 +145,26 @@ impl Link {
         let mut tries = 0;
         loop {
             let request = self.request(exchange, asking)?;
+            if let Some(observer) = &self.observer {
+                let Asking { method, body, .. } = asking;
+                observer.request(method, &exchange.url, request.headers(), body);
+            }
             match exchange.execute(request).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    if let Some(observer) = &self.observer {
+                        observer.response(answer.http(), answer.headers());
+                    }
+                    return Ok(answer);
+                }
                 Err(fault) => exchange.try_again(fault, &mut tries).await?,
             }
+        }
+    }
+
+    /// Shows the body of a response to the observer.
+    pub(super) fn observe_body(&self, text: &[u8]) {
+        if let Some(observer) = &self.observer {
+            observer.body(text);
         }
     }
 

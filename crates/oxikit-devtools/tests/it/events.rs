@@ -77,7 +77,7 @@ async fn the_feed_begins_with_the_present_state_and_has_every_change() {
     let (_, _, traces) = events.expect("traces").await;
     assert_eq!(traces["count"], 1);
     assert_eq!(traces["traces"][0], kit.get("/api/v1/traces").await.1["traces"][0]);
-    let dataset = json!({"datasetId": "set-of-x", "samples": [{"input": 1}]});
+    let dataset = json!({"datasetId": "set-of-x", "data": [{"input": 1}]});
     assert_eq!(kit.post("/api/v1/datasets", dataset).await.0, 200);
     assert_eq!(events.expect("datasets").await.2, json!({"id": "set-of-x"}));
 }
