@@ -8,6 +8,10 @@ use super::MemoryTaskOptions;
 use super::record::Record;
 use crate::ports::{StoreError, TaskRetention, TaskScope};
 
+/// Tasks that were removed from the map.
+#[expect(clippy::vec_box, reason = "they move out of the map, which has them in boxes")]
+type Removed = Vec<Box<Record>>;
+
 /// The tasks of a store. Every method is one step.
 #[derive(Default)]
 pub(super) struct Records {
@@ -61,7 +65,7 @@ impl Records {
         &mut self,
         record: Box<Record>,
         options: &MemoryTaskOptions,
-    ) -> Result<(bool, Vec<Box<Record>>), StoreError> {
+    ) -> Result<(bool, Removed), StoreError> {
         let removed = self.make_room(options);
         let (id, is_full) = (record.id.clone(), self.tasks.len() >= options.max_tasks);
         let Entry::Vacant(free) = self.tasks.entry(id.clone()) else {
@@ -126,11 +130,10 @@ impl Records {
 
     /// Removes the tasks whose time is over, and the one that ended first if there is no other
     /// room. Those with something to deliver stay.
-    fn make_room(&mut self, options: &MemoryTaskOptions) -> Vec<Box<Record>> {
+    fn make_room(&mut self, options: &MemoryTaskOptions) -> Removed {
         let is_over = |record: &Record| record.written_at.elapsed() >= options.keep_ended;
         let expired = removable(self.ended().take_while(|record| is_over(record)));
-        let mut removed: Vec<Box<Record>> =
-            expired.iter().filter_map(|id| self.remove(id)).collect();
+        let mut removed: Removed = expired.iter().filter_map(|id| self.remove(id)).collect();
         if self.tasks.len() >= options.max_tasks {
             let first = self.ended().find(|record| !record.is_pending());
             if let Some(id) = first.map(|record| record.id.clone()) {
