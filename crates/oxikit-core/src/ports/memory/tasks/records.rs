@@ -8,8 +8,7 @@ use super::MemoryTaskOptions;
 use super::record::Record;
 use crate::ports::{StoreError, TaskRetention, TaskScope};
 
-/// Tasks that were removed from the map.
-#[expect(clippy::vec_box, reason = "they move out of the map, which has them in boxes")]
+/// Tasks that were removed: in the boxes of the map, so that they are not copied.
 type Removed = Vec<Box<Record>>;
 
 /// The tasks of a store. Every method is one step.
