@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use oxikit_core::{Status, StatusCode};
 use oxikit_http::reply::{TRACE_ID, error as error_response, json_response, stream_response};
-use oxikit_http::sse::{write_event, write_id};
+use oxikit_http::sse::{begin_event, end_event, write_event, write_id};
 use oxikit_wire::rpc::{ErrorData, ErrorReply, frame};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -122,7 +122,9 @@ pub(crate) async fn events(runtimes: &Runtimes, spec: RunSpec) -> Response<Body>
         };
         number += 1;
         write_id(piece, number);
-        write_event(piece, event, &data);
+        begin_event(piece, event);
+        push_line(piece, &data);
+        end_event(piece);
     });
     let body = Body::from_stream(stream::iter(state).chain(pieces));
     named(stream_response(body), trace_id.as_deref())
