@@ -1,5 +1,58 @@
 // Made by `cargo xtask web --types` from the OpenAPI document of the developer tools.
 
+/** The end of a call. */
+export interface A2aDone {
+  /** The state of the task, such as `TASK_STATE_COMPLETED`; missing if the answer is a message. */
+  state?: string | null;
+  contextId?: string | null;
+  taskId?: string | null;
+  /** The text of the answer. */
+  text: string;
+}
+
+/** An event of a call: `exchange`s and `update`s in any number, then `done` or `error`. */
+export type A2aEvent = {
+  event: "exchange";
+  data: string;
+} | {
+  event: "update";
+  data: string;
+} | {
+  event: "done";
+  data: string;
+} | {
+  event: "error";
+  data: string;
+};
+
+/** The data of `A2aEvent`, parsed, by the name of the event. */
+export interface A2aEventData {
+  exchange: ExchangeStep;
+  update: Record<string, unknown>;
+  done: A2aDone;
+  error: Failed;
+}
+
+/** A call of an agent. */
+export interface A2aRequest {
+  /** The URL of the agent, or of its card. */
+  url: string;
+  /** Headers for the agent, such as an API key. They go only to the server of the card. */
+  headers?: Record<string, string>;
+  /** Only this version of the protocol. The default is 1.0 if the card lists it, else 0.3. */
+  version?: ProtocolVersion | null;
+  /** Other origins that may get the headers, because the card names them as the agent's address. */
+  trustOrigins?: string[];
+  /** The text of the message to send. */
+  text?: string | null;
+  /** The parts of the message, in the JSON of A2A 1.0, after the text. */
+  parts?: (Record<string, unknown>)[];
+  /** The conversation to continue. */
+  contextId?: string | null;
+  /** The task to continue, to show, to cancel or to follow. */
+  taskId?: string | null;
+}
+
 /** The query of `abortSession`. */
 export interface AbortSessionQuery {
   /** The id of a runtime. The default is the current one. */
@@ -180,6 +233,44 @@ export interface CaseInput {
   metrics?: MetricInput[] | null;
 }
 
+/** `GET /api/prompts/changes`: an event of the feed. */
+export interface ChangeEvent {
+  /** What has happened. */
+  change: ChangeKind;
+  /** The document. Absent for `reload`: the whole list has to be read again. */
+  id?: string | null;
+  /** The id before a rename. */
+  old_id?: string | null;
+  /** Whether it is a prompt or a fragment. */
+  kind?: DocumentKind | null;
+  /** Its current revision. */
+  rev?: number | null;
+  /** The hash of that revision. */
+  hash?: string | null;
+}
+
+/** What has happened to a document. */
+export type ChangeKind = "created" | "updated" | "renamed" | "deleted" | "labelled" | "reload";
+
+/** A data set or an evaluation that was made, changed or deleted. */
+export interface ChangedDocument {
+  id: string;
+}
+
+/** Traces that are new or have changed. */
+export interface ChangedTraces {
+  /**
+   * The number of traces that have changed. It is at least this number if spans arrived faster than
+   * they were counted.
+   */
+  count: number;
+  /**
+   * Their summaries, as in the list of traces; empty if too many have changed, then the list has to
+   * be read again.
+   */
+  traces: TraceInfo[];
+}
+
 /** Further results of the run on a case. */
 export interface Custom {
   /** The request to the model that the prompt was rendered to. */
@@ -254,6 +345,9 @@ export interface DeleteSessionQuery {
   /** The context of the run, such as the identity of the user: a JSON object as text. */
   context?: string;
 }
+
+/** What a document is. */
+export type DocumentKind = "prompt" | "fragment";
 
 /** The response of a route that has no data to return: `{}`. */
 export type Done = Record<string, unknown>;
@@ -342,6 +436,20 @@ export interface EvaluationRequest {
   options?: RunOptions;
   /** The id of the runtime. The default is the current one. */
   runtimeId?: string | null;
+}
+
+/** One step of the exchange as it is on the wire. */
+export interface ExchangeStep {
+  /** `request`, `response` (its head) or `body` (of a response, or one event of a stream). */
+  step: string;
+  method?: string | null;
+  url?: string | null;
+  /** The HTTP status of a response. */
+  http?: number | null;
+  /** Values that may be secrets are replaced. */
+  headers?: ([string, string])[] | null;
+  /** The text of a body. */
+  text?: string | null;
 }
 
 /**
@@ -443,6 +551,74 @@ export interface Failed {
   details?: unknown;
 }
 
+/**
+ * An event of the feed. First `hello`, `runtimes` and `app` with the present state, then whatever
+ * changes. All have an id; a reader that sends the last one gets what it has missed, or `lagged`.
+ */
+export type FeedEvent = {
+  event: "hello";
+  data: string;
+} | {
+  event: "runtimes";
+  data: string;
+} | {
+  event: "app";
+  data: string;
+} | {
+  event: "traces";
+  data: string;
+} | {
+  event: "datasets";
+  data: string;
+} | {
+  event: "evaluations";
+  data: string;
+} | {
+  event: "prompts";
+  data: string;
+} | {
+  event: "lagged";
+  data: string;
+};
+
+/** The data of `FeedEvent`, parsed, by the name of the event. */
+export interface FeedEventData {
+  hello: Hello;
+  runtimes: RuntimeList;
+  app: AppStatus | null;
+  traces: ChangedTraces;
+  datasets: ChangedDocument;
+  evaluations: ChangedDocument;
+  prompts: ChangeEvent;
+  lagged: Lagged;
+}
+
+/**
+ * The finding of one check, and how to fix it.
+ *
+ * ```
+ * use oxikit_devtools::{Finding, Verdict};
+ *
+ * let finding = Finding::bad("tools", "no developer tools run", "start them: oxikit start");
+ * assert_eq!(finding.verdict, Verdict::Bad);
+ * ```
+ */
+export interface Finding {
+  /** What was checked, such as `runtimes`. */
+  check: string;
+  /** The result. */
+  verdict: Verdict;
+  /** What was found. */
+  detail: string;
+  /** What to do, unless the result is good. */
+  fix?: string | null;
+}
+
+/** What the checks have found. */
+export interface Findings {
+  findings: Finding[];
+}
+
 /** The body of a fork. It may be empty. */
 export interface ForkBody {
   /** The snapshot that the new session begins with. The default is the latest one. */
@@ -455,6 +631,30 @@ export interface ForkSessionQuery {
   runtime?: string;
   /** The context of the run, such as the identity of the user: a JSON object as text. */
   context?: string;
+}
+
+/** An agent card, and what is wrong with it. */
+export interface FoundAgent {
+  /** The URL of the card. */
+  url: string;
+  /** The card as the server sent it. */
+  card: Record<string, unknown>;
+  /** The name of the agent. */
+  name: string;
+  /** The addresses of the agent, of both versions of cards. */
+  interfaces: Interface[];
+  /** The address that is called; missing if none of them can be. */
+  chosen?: Interface | null;
+  /** Why no address can be called. */
+  unusable?: string | null;
+  /** Faults that clients may fail on. */
+  problems: string[];
+}
+
+/** A task. */
+export interface FoundTask {
+  /** The task in the JSON of A2A 1.0. */
+  task: Record<string, unknown>;
 }
 
 /** A chunk of a streamed response. */
@@ -505,6 +705,12 @@ export interface GetSnapshotQuery {
   context?: string;
 }
 
+/** The server that sends the feed. */
+export interface Hello {
+  /** Another one after each start of the server. */
+  start: string;
+}
+
 /** A failure, where there is no HTTP status. */
 export interface HttpError {
   status: StatusCode;
@@ -551,6 +757,18 @@ export interface InstrumentationLibrary {
   /** The schema of its attributes. */
   schemaUrl?: string | null;
 }
+
+/** An address of an agent. */
+export interface Interface {
+  /** Such as `JSONRPC`. */
+  binding: string;
+  /** Such as `1.0`. */
+  version: string;
+  url: string;
+}
+
+/** Events are missing here: all lists have to be read again. */
+export type Lagged = Record<string, unknown>;
 
 /** The query of `listActions`. */
 export interface ListActionsQuery {
@@ -750,6 +968,14 @@ export interface MetricSummary {
   scoreDistribution?: Record<string, number> | null;
 }
 
+/** A new code. */
+export interface NewCode {
+  /** The URL to open in a browser, `http://127.0.0.1:4000/#code=…`. */
+  url: string;
+  /** Seconds in which it must be opened. It works once. */
+  expiresIn: number;
+}
+
 /** A request to create a data set. */
 export interface NewDataset {
   /** The samples. */
@@ -849,6 +1075,9 @@ export type Progress = {
   /** Number of cases that it could not judge. */
   errors: number;
 };
+
+/** A version of the protocol. */
+export type ProtocolVersion = "1.0" | "0.3";
 
 /** A resource named by its URI. */
 export interface ResourceRef {
@@ -1200,6 +1429,12 @@ export interface SessionState {
   artifacts?: Artifact[] | null;
 }
 
+/** The code of a URL that the tools have printed. */
+export interface SignInRequest {
+  /** The text after `#code=`. */
+  code: string;
+}
+
 /** An entry of a list that could not be parsed. */
 export interface SkippedAction {
   /** The key of the entry. */
@@ -1377,7 +1612,7 @@ export interface TraceImportRequest {
   path?: string;
 }
 
-/** The summary of a trace. */
+/** The summary of a trace as the API sends it: a row of `GET /traces`. */
 export interface TraceInfo {
   traceId: string;
   name: string;
@@ -1518,6 +1753,17 @@ export interface ValidateRequest {
 export interface Validity {
   valid: boolean;
   errors?: Record<string, unknown>;
+}
+
+/** The result of a check. */
+export type Verdict = "good" | "suspicious" | "bad";
+
+/** The query of `watchChanges`. */
+export interface WatchChangesQuery {
+  /** Ends the stream after this number of seconds. */
+  seconds?: number;
+  /** The id of the last event that was received. The header `Last-Event-ID` has the same meaning. */
+  lastEventId?: string;
 }
 
 /** The query of `watchRuntimes`. */
