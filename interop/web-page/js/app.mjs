@@ -31,11 +31,3 @@ tool('recursive', {
   $defs: { node: { type: 'object', properties: { value: { type: 'string' }, next: { $ref: '#/$defs/node' } } } },
 });
 tool('broken', { type: 'nonsense', properties: 7, $ref: '#/nowhere', required: 'all' });
-
-ai.defineFlow({ name: 'slow', inputSchema: z.number(), streamSchema: z.string() }, async (steps, { sendChunk }) => {
-  for (let step = 0; step < steps; step += 1) {
-    sendChunk(`step ${step} `);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  return steps;
-});

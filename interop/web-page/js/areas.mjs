@@ -24,6 +24,16 @@ await run({
     await until('the session', () => page.url().includes(`#/sessions/teashop/${sessionId}`));
   },
 
+  'overview: a run is listed while it runs, and stopped': async () => {
+    const page = await enter(server);
+    const input = { messages: [{ role: 'user', content: [{ text: 'word '.repeat(200) }] }], config: { delayMs: 200 } };
+    const running = runAction(server, '/model/offline/demo', input);
+    await page.getByRole('button', { name: 'Stop offline/demo' }).click();
+    const answer = await running;
+    assert.ok(!('result' in answer), JSON.stringify(answer));
+    await until('nothing runs', async () => (await page.getByRole('button', { name: 'Stop offline/demo' }).count()) === 0);
+  },
+
   'overview: an application that is killed is reported, and restarted from the page': async () => {
     expectLostConnections();
     const page = await enter(server);
@@ -119,8 +129,8 @@ await run({
   },
 
   'prompts: a prompt of the project is edited and saved inside of the tools': async () => {
-    const page = await enter(server, 'prompts/joke');
-    await editorOf(page, 'joke').click();
+    const page = await enter(server, 'prompts/riddle');
+    await editorOf(page, 'riddle').click();
     await page.keyboard.press('Control+End');
     await page.keyboard.type('Make it short.');
     await saved(page);

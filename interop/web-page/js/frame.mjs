@@ -42,7 +42,7 @@ await run({
     await page.goto(await address(server));
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await context.clearCookies();
-    await page.getByRole('link', { name: 'Prompts' }).first().click();
+    await page.evaluate(() => (location.hash = '#/prompts'));
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     const other = await context.newPage();
     await other.goto(await address(server));

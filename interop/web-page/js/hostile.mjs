@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { accessible, picture, run, until } from '../../prompts-page/js/harness.mjs';
+import { accessible, picture, run } from '../../prompts-page/js/harness.mjs';
 import { PAYLOAD } from './payload.mjs';
 import { call, enter, odd, runAction } from './tools.mjs';
 
@@ -33,7 +33,7 @@ await run({
     await picture(page, 'hostile-trace');
     await page.goto(`${server.url}/#/actions`);
     await page.getByRole('option', { name: /onerror/ }).first().click();
-    await page.getByRole('button', { name: /^Run/ }).first().click();
+    await page.locator('main').getByRole('button', { name: /^Run/ }).first().click();
     await page.getByText(/ended after/).first().waitFor();
     await picture(page, 'hostile-action');
     await harmless(page);
@@ -48,20 +48,12 @@ await run({
       await page.keyboard.press('Control+A');
       await page.keyboard.insertText(input);
       await page.keyboard.press('Control+Enter');
-      await page.getByText(/ended after/).first().waitFor();
+      // The official SDK refuses to run an action with a broken schema, which is shown as any failure.
+      await page.getByText(/(ended|failed) after/).first().waitFor();
       await page.getByRole('button', { name: 'Form', exact: true }).first().click();
       await picture(page, `schema-${key.split('/').at(-1)}`);
       await accessible(page, key);
       await page.context().close();
     }
-  },
-
-  'hostile: a running flow streams, is listed in the overview, and stops': async () => {
-    const page = await enter(server);
-    const running = runAction(server, '/flow/slow', 600);
-    await page.getByRole('button', { name: 'Stop slow' }).click();
-    const answer = await running;
-    assert.ok(!('result' in answer) || answer.result !== 600, JSON.stringify(answer));
-    await until('nothing runs', async () => (await page.getByRole('button', { name: 'Stop slow' }).count()) === 0);
   },
 });

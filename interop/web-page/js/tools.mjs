@@ -9,7 +9,7 @@ import { freePort, open, person, project, Server, until } from '../../prompts-pa
 const ODD = fileURLToPath(new URL('app.mjs', import.meta.url));
 
 /** Tools with the demo application. They are on a fixed port, so that they can be started again. */
-export async function demo(files = { 'joke.prompt': 'Tell a joke about {{topic}}.\n' }) {
+export async function demo(files = { 'riddle.prompt': 'Tell a riddle about {{topic}}.\n' }) {
   return start(files, ['--demo']);
 }
 

@@ -4,7 +4,7 @@ import { accessible, picture, run, until } from '../../prompts-page/js/harness.m
 import { call, demo, enter, go, runAction, turn } from './tools.mjs';
 
 const server = await demo({
-  'joke.prompt': '---\ndescription: A joke\n---\nTell a joke about {{topic}}.\n',
+  'riddle.prompt': '---\ndescription: A riddle\n---\nTell a riddle about {{topic}}.\n',
   'fragments/tone.md': 'Be kind.',
 });
 await runAction(server, '/flow/hello', 'Ada');
@@ -48,7 +48,7 @@ const VIEWS = {
   evaluation: [`evals/${evaluations[0].evalRunId}`, 'main h1'],
   'evaluations-compared': [`evals/${evaluations[0].evalRunId}/vs/${evaluations[1].evalRunId}`, 'main h1'],
   prompts: ['prompts', '[role=option]'],
-  prompt: ['prompts/joke', '.messages'],
+  prompt: ['prompts/riddle', '.messages'],
   a2a: ['a2a', 'main h1'],
 };
 

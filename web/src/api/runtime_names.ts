@@ -4,7 +4,9 @@ import type { RuntimeInfo } from './tools_types';
 
 /** The name of a runtime for people: the application and its process. */
 export function runtimeName(runtime: RuntimeInfo): string {
-  return `${runtime.name ?? runtime.projectName ?? 'app'} ${runtime.pid}`;
+  // Some runtimes have no other name than the number of their process.
+  const own = runtime.name === String(runtime.pid) ? null : runtime.name;
+  return `${own ?? runtime.projectName ?? 'app'} ${runtime.pid}`;
 }
 
 /** Language and version of a runtime, and whether it reacts. */

@@ -126,7 +126,11 @@ class Tools {
   async #connect(): Promise<void> {
     const info = await request<Info>('GET', '/api/v1/info');
     const isOther = this.#info !== null && this.#info.pid !== info.pid;
-    if (isOther) this.#lastId = null;
+    if (isOther) {
+      // Its runtimes have other ids.
+      this.#lastId = null;
+      this.#runtimes = [];
+    }
     this.#info = info;
     this.#end = new AbortController();
     const { signal } = this.#end;
