@@ -42,6 +42,13 @@ export function runAction(server, key, input) {
   return call(server, 'POST', '/api/v1/run', { key, input });
 }
 
+/** Runs an action and reads its stream to the end. Returns the events as text. */
+export async function streamAction(server, key, input) {
+  const headers = { authorization: `Bearer ${await tokenOf(server)}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${server.url}/api/v1/stream`, { method: 'POST', headers, body: JSON.stringify({ key, input }) });
+  return answer.text();
+}
+
 /** One turn with an agent. Returns its result. */
 export async function turn(server, agent, text, init) {
   const path = `/api/agents/${agent}/execute`;

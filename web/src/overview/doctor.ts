@@ -2,6 +2,7 @@
 
 import { ApiError } from '../api/http';
 import { get } from '../api/tools';
+import type { Finding, Findings } from '../api/tools_types';
 
 export type CheckState = 'good' | 'suspicious' | 'bad';
 
@@ -11,24 +12,18 @@ export interface Check {
   lines: string[];
 }
 
-interface RawCheck {
-  check: string;
-  verdict: string;
-  detail: string;
-}
-
 /** Makes the checks. `null` if these tools cannot. */
 export async function readChecks(): Promise<Check[] | null> {
   try {
-    const { checks } = await get<{ checks: RawCheck[] }>('/doctor');
-    return checks.map(checkOf);
+    const { findings } = await get<Findings>('/doctor');
+    return findings.map(checkOf);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
   }
 }
 
-function checkOf({ check, verdict, detail }: RawCheck): Check {
+function checkOf({ check, verdict, detail, fix }: Finding): Check {
   const state = verdict === 'good' || verdict === 'bad' ? verdict : 'suspicious';
-  return { name: check, state, lines: detail.split('\n') };
+  return { name: check, state, lines: [...detail.split('\n'), ...(fix ? [fix] : [])] };
 }
