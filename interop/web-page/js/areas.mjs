@@ -18,7 +18,7 @@ await run({
     await page.getByRole('log', { name: 'Last lines of the application' }).waitFor();
     await page.getByRole('region', { name: 'Runtimes' }).getByText('in use').waitFor();
     await picture(page, 'overview');
-    await page.getByRole('button', { name: 'Run broken again with the same input' }).first().click();
+    await page.getByRole('button', { name: 'Run again: broken, with the same input' }).first().click();
     await page.getByText(/broken failed again/).first().waitFor();
     await page.getByRole('link', { name: /^Answer session/ }).first().click();
     await until('the session', () => page.url().includes(`#/sessions/teashop/${sessionId}`));

@@ -15,6 +15,8 @@ export async function takeCode(): Promise<void> {
   if (!found?.[1]) return;
   const rest = found[2]?.startsWith('/') ? `#${found[2]}` : '#/';
   history.replaceState(null, '', location.pathname + location.search + rest);
+  // Browsers do not report it, and the place of the page has to be read again.
+  dispatchEvent(new HashChangeEvent('hashchange'));
   // A used code is no harm: the cookie may be there already.
   await signIn(found[1]).catch(() => undefined);
 }

@@ -10,6 +10,8 @@ export function takeToken(): void {
   sessionStorage.setItem(KEY, found[1]);
   const rest = found[2]?.startsWith('/') ? `#${found[2]}` : '#/';
   history.replaceState(null, '', location.pathname + location.search + rest);
+  // Browsers do not report it, and the place of the page has to be read again.
+  dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
 /** The token of this tab; `null` if it has none. */
