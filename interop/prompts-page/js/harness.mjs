@@ -105,7 +105,8 @@ export const browser = await chromium.launch({
 let errors = [];
 
 /** Lines of the console that a lost server causes. */
-const LOST = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to/;
+const LOST =
+  /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to|status of (404|503)/;
 let mayLose = false;
 /** A prompt manager alone has none of the developer tools: the page asks for them to find out. */
 const ABSENT = /\/api\/v1\/(?:info|doctor)$/;
