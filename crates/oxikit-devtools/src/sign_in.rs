@@ -1,4 +1,4 @@
-//! Who may use the API: programs that have the token, and browsers that have signed in.
+//! The credentials of the API: the token of programs, and the cookies of browsers that have signed in.
 //!
 //! A browser signs in with a one-time code, which is in the fragment of the URL that a person opens,
 //! and gets a cookie that scripts cannot read. Neither the token nor the cookie is ever part of a URL.
