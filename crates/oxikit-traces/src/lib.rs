@@ -61,7 +61,7 @@ pub use api::{
 };
 pub use hidden_traces::HiddenTraces;
 pub use options::TelemetryOptions;
-pub use own_processes::{Connection, OwnProcesses};
+pub use own_processes::{Connection, OwnProcesses, RuntimeProcess};
 pub use oxikit_sqlite::Damage;
 pub use peer_process::OwnProcess;
 pub use port::TelemetryPort;
