@@ -19,11 +19,17 @@ export const PATIENCE = 20_000;
 
 const cleaning = [];
 
-/** A project with these files in its folder `prompts`. */
-export async function project(files) {
-  const root = await mkdtemp(join(tmpdir(), 'oxikit-page-'));
-  cleaning.push(() => rm(root, { recursive: true, force: true }));
-  await mkdir(join(root, 'prompts'));
+/** Calls the function when the suite ends. */
+export function atEnd(clean) {
+  cleaning.push(clean);
+}
+
+/** A project with these files in its folder `prompts`. Pages show the name of its folder. */
+export async function project(files, name = 'project') {
+  const folder = await mkdtemp(join(tmpdir(), 'oxikit-page-'));
+  cleaning.push(() => rm(folder, { recursive: true, force: true }));
+  const root = join(folder, name);
+  await mkdir(join(root, 'prompts'), { recursive: true });
   for (const [name, text] of Object.entries(files)) {
     const path = join(root, 'prompts', name);
     await mkdir(dirname(path), { recursive: true });
@@ -106,7 +112,7 @@ let errors = [];
 
 /** Lines of the console that a lost server causes. */
 const LOST =
-  /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to|status of (404|503)/;
+  /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to|status of (401|404|503)/;
 let mayLose = false;
 /** A prompt manager alone has none of the developer tools: the page asks for them to find out. */
 const ABSENT = /\/api\/v1\/(?:info|doctor)$/;
