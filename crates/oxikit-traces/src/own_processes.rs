@@ -108,12 +108,16 @@ impl OwnProcesses {
     }
 
     /// The process at the other end of a connection; an unknown one if it is on another machine.
-    pub(super) async fn find(&self, connection: &Connection) -> Peer {
+    /// A sender with a token is looked for only if there are runtimes that it could be.
+    pub(super) async fn find(&self, connection: &Connection, has_token: bool) -> Peer {
         let Some(local) = connection.local.filter(|_| connection.peer.ip().is_loopback()) else {
             return Peer::default();
         };
         if let Some(peer) = connection.checked() {
             return peer;
+        }
+        if has_token && (self.runtimes)().is_empty() {
+            return Peer::default();
         }
         let Ok(_permit) = self.checks.acquire().await else { return Peer::default() };
         // Another request of this connection may have been checked meanwhile.

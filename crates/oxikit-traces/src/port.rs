@@ -63,9 +63,9 @@ impl PortState {
     }
 
     /// The process of the sender.
-    async fn peer(&self, parts: &Parts) -> Peer {
+    async fn peer(&self, parts: &Parts, has_token: bool) -> Peer {
         match parts.extensions.get::<Arc<Connection>>() {
-            Some(connection) => self.options.own_processes.find(connection).await,
+            Some(connection) => self.options.own_processes.find(connection, has_token).await,
             None => Peer::default(),
         }
     }
@@ -179,8 +179,9 @@ impl FromRequestParts<Arc<PortState>> for Sender {
         parts: &mut Parts,
         state: &Arc<PortState>,
     ) -> Result<Self, Refused> {
-        let Peer { is_own, runtime } = state.peer(parts).await;
-        let is_verified = is_own || parts.extensions.get::<HasToken>().is_some();
+        let has_token = parts.extensions.get::<HasToken>().is_some();
+        let Peer { is_own, runtime } = state.peer(parts, has_token).await;
+        let is_verified = is_own || has_token;
         if !is_verified {
             state.admit_unverified(parts)?;
         }
