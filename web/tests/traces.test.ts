@@ -107,6 +107,7 @@ test('a row says why a trace failed, or what its input begins with', () => {
   assert.equal(aboutOf({ type: 'flow', input: '"Ada"' }), '"Ada"');
   assert.equal(aboutOf({ type: 'flow', input: '"Ada"', error: 'no' }), 'no');
   assert.equal(aboutOf({ type: 'flow' }), null);
+  assert.equal(aboutOf({ type: 'evaluator', input: '{"dataset":[]}' }), null);
   assert.equal(aboutOf({ type: 'agent', input: '{"message":{"role":"user","content":[{"text":"pay \\"12\\""}]}}' }), 'pay "12"');
   assert.equal(aboutOf({ type: 'model', input: '{"messages":[{"content":[{"text":"one"}]},{"content":[{"text":"two, cut…' }), 'two, cut…');
   assert.equal(aboutOf({ type: 'model', input: '{"messages":[]}' }), '{"messages":[]}');

@@ -117,6 +117,15 @@ let mayLose = false;
 /** A prompt manager alone has none of the developer tools: the page asks for them to find out. */
 const ABSENT = /\/api\/v1\/(?:info|doctor)$/;
 
+/** The browser notes a request that the server refuses. */
+const REFUSED = /status of 400/;
+let mayBeRefused = false;
+
+/** A request that the server refuses is expected from now on, in this case. */
+export function expectRefusal() {
+  mayBeRefused = true;
+}
+
 /** Errors that a lost connection causes are expected from now on, in this case. */
 export function expectLostConnections() {
   mayLose = true;
@@ -150,7 +159,7 @@ export async function open(context, url) {
     void dialog.dismiss();
   });
   page.on('console', (message) => {
-    const isLost = mayLose && LOST.test(message.text());
+    const isLost = (mayLose && LOST.test(message.text())) || (mayBeRefused && REFUSED.test(message.text()));
     const isAbsent = message.text().includes('404') && ABSENT.test(message.location().url);
     if (['error', 'warning'].includes(message.type()) && !isLost && !isAbsent) {
       errors.push(`console: ${message.text()} (${message.location().url})`);
@@ -227,6 +236,7 @@ export async function run(cases) {
   for (const [name, test] of Object.entries(cases)) {
     errors = [];
     mayLose = false;
+    mayBeRefused = false;
     try {
       await test();
       if (errors.length > 0) throw new Error(`in the page: ${errors.join('; ')}`);

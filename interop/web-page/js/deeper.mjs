@@ -1,13 +1,13 @@
-// What is less often done: two models or snapshots side by side, media, files of traces, data sets
-// from traces, A2A conversations, prompts that are run.
+// What is less often done: media, saved and copied calls, files of traces, traces compared, data sets
+// from traces, evaluations compared, A2A conversations.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
-import { picture, run, until } from '../../prompts-page/js/harness.mjs';
-import { agentUrl, call, demo, enter, runAction, turn } from './tools.mjs';
+import { expectRefusal, picture, run, until } from '../../prompts-page/js/harness.mjs';
+import { agentUrl, call, demo, enter, runAction, tokenOf } from './tools.mjs';
 
 const server = await demo();
 const scratch = await mkdtemp(join(tmpdir(), 'oxikit-files-'));
@@ -93,58 +93,31 @@ await run({
     await until('the saved input', async () => (await page.getByRole('textbox', { name: 'city' }).inputValue()) === 'Rome');
   },
 
-  'sessions: two snapshots are marked and compared, and a branch goes on from an old turn': async () => {
-    const { sessionId } = await turn(server, 'teashop', 'please order "green tea"');
-    await turn(server, 'teashop', 'please order "scones"', { sessionId });
-    const page = await enter(server, `sessions/teashop/${sessionId}`);
-    const tree = page.getByRole('list', { name: 'Snapshots of the session' });
-    await tree.getByRole('button', { name: /^Turn 1/ }).click();
-    await page.getByRole('button', { name: 'Mark turn 1 to compare' }).click();
-    await tree.getByText('marked', { exact: true }).waitFor();
-    await tree.getByRole('button', { name: /^Turn 2/ }).click();
-    await page.getByRole('heading', { name: 'From turn 1 to turn 2' }).waitFor();
-    await page.getByText('scones').last().waitFor();
-    assert.match(page.url(), /with=/);
-    await picture(page, 'snapshots-compared');
-    await page.reload();
-    await page.getByRole('heading', { name: 'From turn 1 to turn 2' }).waitFor();
-    await page.getByRole('button', { name: /JSON Patch/ }).click();
-    await page.getByText(/"op"/).first().waitFor();
-    await tree.getByRole('button', { name: /^Turn 1/ }).click();
-    await page.getByRole('region', { name: 'Turn 1' }).getByRole('button', { name: 'Go on from here' }).click();
-    await page.getByLabel('Message', { exact: true }).fill('please order "cake"');
-    await page.keyboard.press('Control+Enter');
-    await until('a branch', async () => (await call(server, 'GET', `/api/agents/teashop/sessions/${sessionId}`)).snapshots.length === 3);
-    await tree.getByRole('button', { name: /cake/ }).waitFor();
-    await picture(page, 'branch');
-  },
-
-  'sessions: a tool that waits is answered by the form of its schema, and the conversation goes on': async () => {
-    const { sessionId } = await turn(server, 'teashop', 'please pay 9');
-    const page = await enter(server, `sessions/teashop/${sessionId}`);
-    await page.getByRole('heading', { name: 'Really pay 9 euros?' }).waitFor();
-    await page.getByLabel('Answer for the tool').first().fill('paid in cash');
-    await page.getByRole('button', { name: /^Send answer/ }).click();
-    await page.getByText('paid in cash').last().waitFor();
-    await until('the end of the turn', async () => {
-      const { sessions } = await call(server, 'GET', '/api/agents/teashop/sessions');
-      return sessions.find((session) => session.sessionId === sessionId)?.finishReason === 'stop';
-    });
-  },
-
-  'sessions: a session is exported as a file, and deleted': async () => {
-    const { sessionId } = await turn(server, 'teashop', 'please order "water"');
-    const page = await enter(server, `sessions/teashop/${sessionId}`);
-    const file = JSON.parse(await saved(page, () => page.getByRole('button', { name: /^Export/ }).click()));
-    assert.match(JSON.stringify(file), /water/);
-    await page.getByRole('button', { name: 'More: stop, copy, delete' }).click();
-    await page.getByRole('menuitem', { name: 'Delete the session' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    await until('the session is gone', async () => {
-      const { sessions } = await call(server, 'GET', '/api/agents/teashop/sessions');
-      return !sessions.some((session) => session.sessionId === sessionId);
-    });
-    await until('the list', () => !page.url().includes(sessionId));
+  'actions: labels of a call find its trace, and the call is copied for a shell, Rust and JavaScript': async () => {
+    const page = await enter(server, 'actions/flow/hello');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('textbox', { name: 'Input' }).fill("Ada's tea");
+    await page.getByRole('button', { name: /^Context, labels, timeout/ }).click();
+    await page.getByRole('button', { name: 'Add label' }).click();
+    await page.getByLabel('Name of the label').fill('customer');
+    await page.getByLabel('Value of the label').fill('7');
+    await runButton(page).click();
+    await page.getByText(/ended after/).waitFor();
+    const copied = {};
+    for (const name of ['curl', 'Rust', 'JavaScript']) {
+      await page.getByRole('button', { name: 'Copy as' }).click();
+      await page.getByRole('button', { name, exact: true }).click();
+      await until(`${name} in the clipboard`, async () => {
+        copied[name] = await page.evaluate(() => navigator.clipboard.readText());
+        return Object.values(copied).filter((text) => text === copied[name]).length === 1;
+      });
+      assert.match(copied[name], /\/flow\/hello|hello/, name);
+    }
+    assert.match(copied.curl, /^curl /);
+    assert.ok(!Object.values(copied).join().includes(await tokenOf(server)), 'the token is never copied');
+    await page.goto(`${server.url}/#/traces?q=${encodeURIComponent('attribute:customer=7')}`);
+    await page.getByRole('option', { name: /hello/ }).first().waitFor();
+    assert.equal(await page.getByRole('option').count(), 1);
   },
 
   'traces: a trace is shared as a file without secrets, and the file is opened without a server': async () => {
@@ -231,6 +204,7 @@ await run({
     const page = await enter(server, 'datasets');
     await page.getByRole('button', { name: 'New', exact: true }).click();
     const dialog = page.getByRole('dialog');
+    expectRefusal();
     await dialog.getByLabel('Name').fill('x');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByRole('alert').waitFor();

@@ -25,7 +25,7 @@ for (let at = 0; at < 2; at += 1) {
   });
 }
 const { traces } = await call(server, 'GET', '/api/v1/traces');
-const { spans } = await call(server, 'GET', `/api/v1/traces/${traces.find(({ name }) => name === 'teashop').traceId}`);
+const { spans } = await call(server, 'GET', `/api/v1/traces/${traces.findLast(({ name }) => name === 'teashop').traceId}`);
 const modelSpan = spans.map(({ span }) => span).findLast(({ attributes }) => attributes['genkit:metadata:subtype'] === 'model');
 const idOf = (name) => traces.find((trace) => trace.name === name).traceId;
 const { evaluations } = await call(server, 'GET', '/api/v1/evaluations');

@@ -10,7 +10,8 @@ const TEXT = /"(?:text|input)"\s*:\s*"((?:[^"\\]|\\.)*)/g;
 /** Why it failed, or the beginning of its input; `null` if neither is known. */
 export function aboutOf({ error, input, type }: Pick<TraceInfo, 'error' | 'input' | 'type'>): string | null {
   if (error) return error;
-  if (!input) return null;
+  // The input of an evaluator is the whole data set, as JSON of the framework.
+  if (!input || type === 'evaluator') return null;
   return (TALKS.has(type ?? '') && lastText(input)) || input;
 }
 

@@ -15,6 +15,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     suites: &[
         Suite { name: "web-page/frame", needs: &["npm", "chromium"], run: frame },
         Suite { name: "web-page/areas", needs: &["npm", "chromium"], run: areas },
+        Suite { name: "web-page/conversations", needs: &["npm", "chromium"], run: conversations },
         Suite { name: "web-page/deeper", needs: &["npm", "chromium"], run: deeper },
         Suite {
             name: "web-page/languages",
@@ -35,6 +36,10 @@ fn frame(places: &Places) -> Result<Score> {
 
 fn areas(places: &Places) -> Result<Score> {
     run(places, "areas", None)
+}
+
+fn conversations(places: &Places) -> Result<Score> {
+    run(places, "conversations", None)
 }
 
 fn deeper(places: &Places) -> Result<Score> {
