@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use super::peer_process::{self, OwnProcess, Wanted};
+use super::peer_process::{self, OwnProcess, Peer, RuntimeProcess, Wanted};
 
 /// Time after which the process of an unknown connection is checked again.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
@@ -39,35 +39,6 @@ pub struct OwnProcesses {
     list: Arc<dyn Fn() -> Vec<OwnProcess> + Send + Sync>,
     runtimes: Arc<dyn Fn() -> Vec<RuntimeProcess> + Send + Sync>,
     checks: Arc<Semaphore>,
-}
-
-/// The process of a runtime, and the texts by which its traces are found.
-///
-/// ```
-/// use oxikit_traces::{OwnProcesses, RuntimeProcess};
-///
-/// let kitchen = || RuntimeProcess { pid: 4711, names: vec!["kitchen".to_owned()] };
-/// let processes = OwnProcesses::default().with_runtimes(move || vec![kitchen()]);
-/// # _ = processes;
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuntimeProcess {
-    /// The id of the process.
-    pub pid: u32,
-    /// The id of the runtime, and the name of its application.
-    pub names: Vec<String>,
-}
-
-/// The names of a runtime, shared by the posts of its connection; empty if it is not known.
-pub(super) type RuntimeNames = Arc<[String]>;
-
-/// The process at the other end of a connection.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Peer {
-    /// Whether its spans are accepted as verified without a token.
-    pub(super) is_own: bool,
-    /// The names of the runtime that it is.
-    pub(super) runtime: RuntimeNames,
 }
 
 /// A connection to the port. The server stores it in the extensions of each request.

@@ -6,10 +6,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 
 use oxikit_local::untrusted_file::{MAX_SMALL, read_text};
-
-use super::own_processes::{Peer, RuntimeProcess};
 
 /// Maximum number of bytes that are read of the table of connections: about 100,000 of them.
 /// Connections after that are not found.
@@ -24,6 +23,35 @@ pub enum OwnProcess {
     Application(u32),
     /// Only the process with this id.
     Runtime(u32),
+}
+
+/// The process of a runtime, and the texts by which its traces are found.
+///
+/// ```
+/// use oxikit_traces::{OwnProcesses, RuntimeProcess};
+///
+/// let kitchen = || RuntimeProcess { pid: 4711, names: vec!["kitchen".to_owned()] };
+/// let processes = OwnProcesses::default().with_runtimes(move || vec![kitchen()]);
+/// # _ = processes;
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimeProcess {
+    /// The id of the process.
+    pub pid: u32,
+    /// The id of the runtime, and the name of its application.
+    pub names: Vec<String>,
+}
+
+/// The names of a runtime, shared by the posts of its connection; empty if it is not known.
+pub(super) type RuntimeNames = Arc<[String]>;
+
+/// The process at the other end of a connection.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Peer {
+    /// Whether its spans are accepted as verified without a token.
+    pub(super) is_own: bool,
+    /// The names of the runtime that it is.
+    pub(super) runtime: RuntimeNames,
 }
 
 /// The processes that a connection is compared with.

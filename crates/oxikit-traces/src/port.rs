@@ -22,7 +22,8 @@ use oxikit_core::StatusCode as Code;
 use tokio::runtime::Handle;
 
 use super::answer::Refused;
-use super::own_processes::{Connection, Peer, RuntimeNames};
+use super::own_processes::Connection;
+use super::peer_process::{Peer, RuntimeNames};
 use super::{TelemetryOptions, path};
 use oxikit_http::{SenderCheck, Token, TokenCheck, peer_address};
 

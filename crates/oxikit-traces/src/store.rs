@@ -61,7 +61,7 @@ pub use removal::PrunedTraces;
 pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
 
-use crate::own_processes::RuntimeNames;
+use crate::peer_process::RuntimeNames;
 pub use usage::{ModelPrice, TokenUsage};
 
 /// The tables of this file. The number in its header tells it from files of other programs.

@@ -11,7 +11,7 @@ use super::ids::stored_id;
 use super::members::{Cut, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
 use super::{TraceError, TraceOptions, tokens};
-use crate::own_processes::RuntimeNames;
+use crate::peer_process::RuntimeNames;
 
 /// Maximum length of a label in bytes. Traces cannot be filtered by longer ones.
 const MAX_LABEL_BYTES: usize = 256;

@@ -15,7 +15,7 @@ use super::post::{NewSpan, Post};
 use super::recent_words::RecentWords;
 use super::upkeep::INDEX_STEP;
 use super::{SCHEMA, TraceOptions, TraceStore, damage, words};
-use crate::own_processes::RuntimeNames;
+use crate::peer_process::RuntimeNames;
 use oxikit_sqlite::FileOptions;
 use oxikit_sqlite::connection::{self, OpenError};
 use oxikit_sqlite::damage::Health;
