@@ -9,9 +9,11 @@ import { mount } from 'svelte';
 
 import { takeCode } from './api/session';
 import { takeToken } from './api/token';
+import { leadEarlierLink } from './api/earlier_link';
 import App from './App.svelte';
 import { claimTab } from './live/drafts';
 
+leadEarlierLink();
 takeToken();
 void claimTab();
 

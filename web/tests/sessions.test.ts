@@ -7,6 +7,7 @@ import { NOTHING, taken } from '../src/sessions/live';
 import { filtered, merged, statusOf, traceOf } from '../src/sessions/rows';
 import { shortJson } from '../src/sessions/short_json';
 import { pathTo, rowsOf, tipOf } from '../src/sessions/tree';
+import { readOnlyTools } from '../src/state/tool_effects';
 import { inputOf, itemsOf, turnsOf } from '../src/sessions/turns';
 import type { Message, Session, SnapshotInfo } from '../src/sessions/types';
 
@@ -166,4 +167,16 @@ test('a fork names the tools that it does not undo', () => {
 test('a value in one line is short', () => {
   assert.equal(shortJson({ item: 'green tea', 'a-b': [1, null] }), '{item: "green tea", "a-b": [1, null]}');
   assert.equal(shortJson('x'.repeat(500)).length <= 160, true);
+});
+
+test('a tool counts as writing unless it says that it only reads', () => {
+  const tool = (key: string, metadata?: Record<string, unknown>) => ({ key, name: key.split('/')[2] ?? '', ...(metadata && { metadata }) });
+  const actions = [
+    tool('/tool/weather', { tool: { readOnly: true } }),
+    tool('/tool/search', { mcp: { annotations: { readOnlyHint: true } } }),
+    tool('/tool/pay', { tool: { readOnly: 'yes' } }),
+    tool('/tool/order'),
+    tool('/flow/odd', { tool: { readOnly: true } }),
+  ];
+  assert.deepEqual([...readOnlyTools(actions)], ['weather', 'search']);
 });

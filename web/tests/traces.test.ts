@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { SpanData, SpanInfo, TraceInfo } from '../src/api/tools_types';
+import { aboutOf } from '../src/traces/about';
 import { axisOf, runningLength } from '../src/traces/axis';
 import { isDifferent, pairs } from '../src/traces/compare';
 import { readTraces } from '../src/traces/file';
@@ -46,7 +47,7 @@ const model = (input: number, output: number): Partial<SpanData> => ({
 });
 
 test('terms of a query become parameters of the API', () => {
-  const query = 'status:error kind:model name:offline/demo duration:>1s "green tea" pot session:s1 attribute:a=b attribute:c=d time:1h';
+  const query = 'status:error kind:model name:offline/demo duration:>1s "green tea" pot session:s1 runtime:kitchen attribute:a=b attribute:c=d time:1h';
   const filter = filterOf(parseQuery(query), NOW);
   assert.deepEqual(filter.parameters, [
     ['status', 'error'],
@@ -54,6 +55,7 @@ test('terms of a query become parameters of the API', () => {
     ['name', 'offline/demo'],
     ['minDuration', '1000'],
     ['session', 's1'],
+    ['runtime', 'kitchen'],
     ['attribute', 'a=b'],
     ['attribute', 'c=d'],
     ['from', String(NOW - 3_600_000)],
@@ -76,7 +78,7 @@ test('what the API cannot filter is checked for each row', () => {
 });
 
 test('a term that cannot be used says why and filters nothing', () => {
-  const problems = parseQuery('status:bad duration:soon runtime:x -session:a attribute:a tokens: http://x').map(({ problem }) => problem !== null);
+  const problems = parseQuery('status:bad duration:soon runtime: -runtime:x attribute:a tokens: http://x').map(({ problem }) => problem !== null);
   assert.deepEqual(problems, [true, true, true, true, true, true, false]);
   assert.deepEqual(filterOf(parseQuery('status:bad'), NOW).parameters, []);
 });
@@ -90,16 +92,35 @@ test('durations and times are read in their units', () => {
   assert.deepEqual(parameters('time:>2026-11-18T10:00:00Z'), { from: String(NOW - 7_200_000) });
 });
 
+const SEEN = { name: ['hello', 'tea shop'], runtime: ['kitchen', '4711'] };
+
 test('names and values of terms are completed', () => {
-  assert.deepEqual(completions('st', []), ['status:']);
-  assert.deepEqual(completions('-ki', []), ['-kind:']);
-  assert.deepEqual(completions('status:e', []), ['status:error']);
-  assert.deepEqual(completions('name:', ['hello', 'tea shop']), ['name:hello', 'name:"tea shop"']);
-  assert.deepEqual(completions('', []), []);
+  assert.deepEqual(completions('st', SEEN), ['status:']);
+  assert.deepEqual(completions('-ki', SEEN), ['-kind:']);
+  assert.deepEqual(completions('status:e', SEEN), ['status:error']);
+  assert.deepEqual(completions('name:', SEEN), ['name:hello', 'name:"tea shop"']);
+  assert.deepEqual(completions('runtime:k', SEEN), ['runtime:kitchen']);
+  assert.deepEqual(completions('', SEEN), []);
+});
+
+test('a row says why a trace failed, or what its input begins with', () => {
+  assert.equal(aboutOf({ type: 'flow', input: '"Ada"' }), '"Ada"');
+  assert.equal(aboutOf({ type: 'flow', input: '"Ada"', error: 'no' }), 'no');
+  assert.equal(aboutOf({ type: 'flow' }), null);
+  assert.equal(aboutOf({ type: 'evaluator', input: '{"dataset":[]}' }), null);
+  assert.equal(aboutOf({ type: 'agent', input: '{"message":{"role":"user","content":[{"text":"pay \\"12\\""}]}}' }), 'pay "12"');
+  assert.equal(aboutOf({ type: 'model', input: '{"messages":[{"content":[{"text":"one"}]},{"content":[{"text":"two, cut…' }), 'two, cut…');
+  assert.equal(aboutOf({ type: 'model', input: '{"messages":[]}' }), '{"messages":[]}');
 });
 
 test('the command line has the filters that it knows', () => {
-  assert.deepEqual(commandWords(parseQuery('status:error green "tea pot" tokens:>5')), ['--status', 'error', '--text', 'green tea pot']);
+  assert.deepEqual(commandWords(parseQuery('status:error runtime:kitchen green "tea pot" tokens:>5')), ['--status', 'error', '--runtime', 'kitchen', '--text', 'green tea pot']);
+});
+
+test('spans that are their own ancestors are shown as roots', () => {
+  const tree = treeOf([span('a', 'b', 1, 2), span('b', 'a', 0, 3), span('self', 'self', 4, 5), span('root', null, 0, 9)]);
+  assert.deepEqual(tree.all.map(({ id, depth }) => `${depth}${id}`).toSorted(), ['0a', '0b', '0root', '0self']);
+  assert.equal(tree.roots.length, 4);
 });
 
 test('a tree is sorted by start, and a span without its parent is a root', () => {

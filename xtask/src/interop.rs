@@ -146,6 +146,11 @@ pub(crate) fn prepare_browser() -> Result<()> {
     need("chromium")
 }
 
+/// The names of all suites, such as `web-page/views`.
+pub(crate) fn suite_names() -> Vec<&'static str> {
+    PROTOCOLS.iter().flat_map(|protocol| protocol.suites).map(|suite| suite.name).collect()
+}
+
 /// Whether one of these suites was skipped on this machine.
 pub(crate) fn is_incomplete(lines: &[String]) -> bool {
     lines.iter().any(|line| conformance::is_skipped(line))

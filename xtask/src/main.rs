@@ -40,9 +40,10 @@ The development tasks of this repository.
   cargo xtask demo [--open] [argument…]
         Builds the web page if its sources have changed, and runs `oxikit start --demo` with
         the arguments. --open shows the page in a browser.
-  cargo xtask web [--types | --check]
+  cargo xtask web [--types | --check | --pictures]
         Builds the web page, which the program embeds, with Node. --types writes the types
-        of the HTTP API for it; --check checks these, type-checks the page and runs its tests.
+        of the HTTP API for it; --check checks these, type-checks the page and runs its tests;
+        --pictures makes the pictures of docs/ again, in Chromium.
   cargo xtask conformance [suite…]
         The published conformance data against this code.
   cargo xtask spec [genkit=<url>] [dotprompt=<url>]

@@ -1,5 +1,7 @@
-//! Checks the Markdown pages: links lead to files, commands of the README exist, and its examples
-//! are short and compiled.
+//! Checks the Markdown pages: links lead to files, commands of the README exist, its examples
+//! are short and compiled, and the tests that the table of developer UIs names exist.
+
+mod feature_table;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,7 @@ pub(crate) fn run() -> Result<String> {
         }
     }
     wrong.extend(readme()?);
+    wrong.extend(feature_table::check()?);
     if !wrong.is_empty() {
         bail!("{}", wrong.join("; "));
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{metadata, tools};
+use crate::{interop, metadata, tools};
 
 /// The HTTP APIs whose types are generated.
 const APIS: [Api; 2] = [
@@ -37,14 +37,24 @@ struct Api {
 /// Files and folders of the page that do not change its build.
 const NOT_SOURCES: [&str; 3] = ["node_modules", "tests", "README.md"];
 
-/// Builds the page; or writes its types (`--types`); or checks it (`--check`).
+/// The pictures of the documentation, by the names of those that the suite of all views writes.
+const PICTURES: [(&str, &str); 4] = [
+    ("overview-light.png", "docs/web-overview.png"),
+    ("trace-span-light.png", "docs/web-trace.png"),
+    ("session-waits-light.png", "docs/web-session.png"),
+    ("trace-span-dark.png", "docs/web-trace-dark.png"),
+];
+
+/// Builds the page; or writes its types (`--types`); or checks it (`--check`); or makes the pictures
+/// of the documentation again (`--pictures`).
 pub(crate) fn run(args: &[String]) -> Result<()> {
     need_node()?;
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => build(),
         ["--types"] => write_types(),
         ["--check"] => check().map(|summary| println!("{summary}")),
-        _ => bail!("`cargo xtask web` takes nothing, `--types` or `--check`"),
+        ["--pictures"] => write_pictures(),
+        _ => bail!("`cargo xtask web` takes nothing, `--types`, `--check` or `--pictures`"),
     }
 }
 
@@ -136,6 +146,18 @@ fn files_below(path: &Path) -> Result<Vec<PathBuf>> {
         files.extend(files_below(&entry?.path())?);
     }
     Ok(files)
+}
+
+/// Runs the suite of all views and copies the chosen pictures into the documentation.
+fn write_pictures() -> Result<()> {
+    interop::run(&["web-page/views".to_owned()])?;
+    let made = metadata::target_dir()?.join("interop/web-page");
+    for (picture, page) in PICTURES {
+        fs::copy(made.join(picture), tools::root().join(page))
+            .with_context(|| format!("the suite has not made {picture}"))?;
+        println!("{page} is written");
+    }
+    Ok(())
 }
 
 fn write_types() -> Result<()> {

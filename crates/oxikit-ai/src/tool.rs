@@ -72,7 +72,7 @@ impl Tool {
     {
         Self::builder(name)
             .description(description)
-            .metadata("tool", json!({ "restartable": false }))
+            .tool_metadata("restartable", false)
             .handler(|_: In| async move { Err::<Value, _>(interrupt(None)) })
     }
 
@@ -114,6 +114,31 @@ impl ToolBuilder {
     /// Adds a member to the metadata of the tool's action, which the developer tools show.
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Declares that the tool only reads: it changes nothing that a later call could notice, so it
+    /// can be called again at any time. The developer tools show it, and do not warn that a fork
+    /// of a session keeps what the tool has done. A tool without this counts as writing.
+    ///
+    /// ```
+    /// use oxikit::Tool;
+    ///
+    /// let time = Tool::builder("time").description("The time of day.").read_only();
+    /// let time = time.handler(|(): ()| async { Ok("noon") });
+    /// let metadata = time.action().descriptor().metadata.as_ref().unwrap();
+    /// assert_eq!(metadata["tool"]["readOnly"], true);
+    /// ```
+    pub fn read_only(self) -> Self {
+        self.tool_metadata("readOnly", true)
+    }
+
+    /// Sets a member of `tool` in the metadata, where Genkit has what is true of tools only.
+    fn tool_metadata(mut self, key: &str, value: bool) -> Self {
+        let tool = self.metadata.entry("tool").or_insert_with(|| json!({}));
+        if let Value::Object(tool) = tool {
+            tool.insert(key.to_owned(), value.into());
+        }
         self
     }
 
@@ -183,9 +208,11 @@ impl ToolBuilder {
     }
 
     fn begin_multipart(&self) -> oxikit_core::ActionBuilder {
-        self.begin(ActionKind::ToolV2)
-            .metadata("type", "tool.v2")
-            .metadata("tool", json!({ "multipart": true }))
+        let mut tool = self.metadata.get("tool").cloned().unwrap_or_else(|| json!({}));
+        if let Value::Object(tool) = &mut tool {
+            tool.insert("multipart".to_owned(), true.into());
+        }
+        self.begin(ActionKind::ToolV2).metadata("type", "tool.v2").metadata("tool", tool)
     }
 }
 

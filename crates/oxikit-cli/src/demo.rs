@@ -43,7 +43,7 @@ async fn serve_agent(
 }
 
 /// The weather in a city, today.
-#[tool]
+#[tool(read_only)]
 async fn weather(
     /// The city's name.
     city: String,

@@ -58,7 +58,7 @@ async fn list(
 }
 
 fn filtered(filter: &TraceFilterArgs) -> String {
-    let TraceFilterArgs { limit, name, kind, status, text, session, after } = filter;
+    let TraceFilterArgs { limit, name, kind, status, text, session, runtime, after } = filter;
     query(&[
         ("limit", Some(&limit.to_string())),
         ("name", name.as_ref()),
@@ -66,6 +66,7 @@ fn filtered(filter: &TraceFilterArgs) -> String {
         ("status", status.as_ref()),
         ("text", text.as_ref()),
         ("session", session.as_ref()),
+        ("runtime", runtime.as_ref()),
         ("continuationToken", after.as_ref()),
     ])
 }

@@ -202,8 +202,12 @@ impl DevServer {
         server.open(reflection, Port::runtimes(socket_route(runtimes, tokens.reflection)));
         let shared = Arc::downgrade(&server.shared);
         let own = move || shared.upgrade().map(|it| it.own_processes()).unwrap_or_default();
+        let shared = Arc::downgrade(&server.shared);
+        let runtimes =
+            move || shared.upgrade().map(|it| it.runtime_processes()).unwrap_or_default();
         let telemetry_options = server.shared.options.telemetry.clone();
-        let telemetry_options = telemetry_options.with_own_processes(OwnProcesses::new(own));
+        let processes = OwnProcesses::new(own).with_runtimes(runtimes);
+        let telemetry_options = telemetry_options.with_own_processes(processes);
         let telemetry_options =
             telemetry_options.with_hidden_traces(server.shared.hidden_traces.clone());
         let spans = telemetry_port(server.traces().clone(), tokens.telemetry, telemetry_options);

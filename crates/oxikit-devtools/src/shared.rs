@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::feed::{Feed, WatchedProject};
 use super::sign_in::SignIn;
 use super::{AppControl, DevServerOptions, Doctor};
-use oxikit_manager::Runtimes;
-use oxikit_traces::{HiddenTraces, OwnProcess};
+use oxikit_manager::{RuntimeInfo, Runtimes};
+use oxikit_traces::{HiddenTraces, OwnProcess, RuntimeProcess};
 
 /// Time after which a hidden trace is deleted again: spans that arrived before it was hidden are
 /// stored by then.
@@ -98,6 +98,15 @@ impl Shared {
         let runtimes = self.runtimes.list();
         let registered = runtimes.iter().filter(|it| it.reflection_server_url.starts_with("ws"));
         app.into_iter().chain(registered.map(|it| OwnProcess::Runtime(it.pid))).collect()
+    }
+
+    /// The processes of all runtimes, by which their traces are found.
+    pub(crate) fn runtime_processes(&self) -> Vec<RuntimeProcess> {
+        let process = |it: &RuntimeInfo| RuntimeProcess {
+            pid: it.pid,
+            names: [Some(&it.id), it.name.as_ref()].into_iter().flatten().cloned().collect(),
+        };
+        self.runtimes.list().iter().map(process).collect()
     }
 
     /// The application that the tools have started, if any.

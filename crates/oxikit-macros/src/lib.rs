@@ -30,6 +30,7 @@ use proc_macro::TokenStream;
 /// | parameter | a property of the input schema, required unless its type is an `Option` |
 /// | doc comment or `#[serde(…)]` of a parameter | the same of the property |
 /// | parameter of type `Context` | no property: it gets the context of the call |
+/// | `#[tool(read_only)]` | the tool only reads; without it the tool counts as writing |
 /// | return type | the output; an `Err` of a `Result` fails the tool call |
 ///
 /// The types of parameters implement `Deserialize` and `JsonSchema`, the output `Serialize`.

@@ -35,6 +35,7 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
         Some(name) => name.value(),
         None => function.sig.ident.to_string(),
     };
+    let read_only = options.is_read_only.then(|| quote!(.read_only()));
     let fields = parameters.iter().filter_map(Parameter::field);
     let arguments = parameters.iter().map(Parameter::argument);
     let call = quote!(body(#(#arguments),*).await);
@@ -60,9 +61,7 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
 
             #function
 
-            ::oxikit::Tool::new(
-                #tool_name,
-                #description,
+            ::oxikit::Tool::builder(#tool_name).description(#description)#read_only.handler(
                 |_arguments: Arguments, _context: ::oxikit::Context| async move { #answer },
             )
         }
@@ -74,18 +73,24 @@ pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<Toke
 struct Options {
     name: Option<LitStr>,
     description: Option<LitStr>,
+    is_read_only: bool,
 }
 
 impl Options {
     fn parse(options: TokenStream) -> Result<Self> {
         let mut parsed = Self::default();
         let parser = syn::meta::parser(|meta| {
+            if meta.path.is_ident("read_only") {
+                parsed.is_read_only = true;
+                return Ok(());
+            }
             let slot = if meta.path.is_ident("name") {
                 &mut parsed.name
             } else if meta.path.is_ident("description") {
                 &mut parsed.description
             } else {
-                return Err(meta.error("expected `name = \"…\"` or `description = \"…\"`"));
+                let expected = "expected `name = \"…\"`, `description = \"…\"` or `read_only`";
+                return Err(meta.error(expected));
             };
             *slot = Some(meta.value()?.parse()?);
             Ok(())

@@ -1,6 +1,7 @@
 //! The routes about traces of the developer tools' own API.
 
 mod import;
+mod preview;
 mod queries;
 mod reads;
 mod shapes;

@@ -63,7 +63,7 @@ pub use hidden_traces::HiddenTraces;
 pub use options::TelemetryOptions;
 pub use own_processes::{Connection, OwnProcesses};
 pub use oxikit_sqlite::Damage;
-pub use peer_process::OwnProcess;
+pub use peer_process::{OwnProcess, RuntimeProcess};
 pub use port::TelemetryPort;
 pub use routes::telemetry_port;
 #[doc(hidden)]

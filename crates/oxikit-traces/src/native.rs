@@ -19,7 +19,7 @@ const AT_ONCE: usize = 64;
 const MAX_TRACES: usize = 10_000;
 
 /// Stores a trace, or a list of them. Only the store parses the JSON.
-pub(super) async fn store(state: &PortState, sender: Sender, json: &[u8]) -> Result<(), Refused> {
+pub(super) async fn store(state: &PortState, sender: &Sender, json: &[u8]) -> Result<(), Refused> {
     let json = std::str::from_utf8(json).map_err(|_| Refused::invalid("the body is not UTF-8"))?;
     // Before the JSON is parsed, so that no later step sees a secret.
     let json = if state.options.raw { Cow::Borrowed(json) } else { redact::text(json) };
@@ -37,18 +37,15 @@ pub(super) async fn store(state: &PortState, sender: Sender, json: &[u8]) -> Res
 }
 
 /// Stores one trace, unless it is hidden. Spans without a token are marked first.
-async fn store_one(state: &PortState, sender: Sender, json: &str) -> Result<(), Refused> {
+async fn store_one(state: &PortState, sender: &Sender, json: &str) -> Result<(), Refused> {
     if state.options.hidden_traces.hides_post(json) {
         return Ok(());
     }
-    match sender {
-        Sender::Verified => state.store.ingest(json.as_bytes()).await?,
-        Sender::Unverified => {
-            let json = unverified::mark_post(&state.store, json).await?;
-            state.store.ingest(json.as_bytes()).await?;
-        }
-    }
-    Ok(())
+    let json = match sender.is_verified {
+        true => Cow::Borrowed(json),
+        false => Cow::Owned(unverified::mark_post(&state.store, json).await?),
+    };
+    Ok(state.store.ingest_of(json.as_bytes(), &sender.runtime).await?)
 }
 
 /// The traces of a list, each as its JSON text.

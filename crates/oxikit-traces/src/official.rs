@@ -27,7 +27,7 @@ pub(super) async fn add_trace(
     sender: Sender,
     JsonPost(json): JsonPost,
 ) -> Result<&'static str, Refused> {
-    native::store(&state, sender, &json).await?;
+    native::store(&state, &sender, &json).await?;
     Ok("OK")
 }
 

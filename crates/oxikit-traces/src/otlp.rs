@@ -161,11 +161,11 @@ async fn store(
     if !state.options.raw {
         spans.iter_mut().for_each(secrets::redact_span);
     }
-    if sender == Sender::Unverified {
+    if !sender.is_verified {
         spans = unverified::mark_spans(&state.store, spans).await?;
     }
     if !spans.is_empty() {
-        state.store.ingest_spans(spans).await?;
+        state.store.ingest_spans_of(spans, &sender.runtime).await?;
     }
     // After the spans, so that a reader of a line finds its span.
     let mut logs = logs::of(resource_logs.unwrap_or_default(), parent_span.as_ref());
@@ -173,7 +173,7 @@ async fn store(
         if !state.options.raw {
             secrets::redact_log(log);
         }
-        if sender == Sender::Unverified {
+        if !sender.is_verified {
             unverified::mark_log(log);
         }
     }

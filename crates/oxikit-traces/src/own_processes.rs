@@ -1,10 +1,12 @@
-//! Processes whose spans are accepted as verified without a token.
+//! The process at the other end of a connection: whether its spans are accepted as verified
+//! without a token, and which runtime it is.
 //!
 //! Genkit's Python runtime drops the path of `GENKIT_TELEMETRY_SERVER`, and the token with it.
 //! The application that the tools have started, and runtimes that have registered with a token,
-//! are identified by the process at the other end of the connection instead. The result is
-//! stored with the connection: a known process stays known, an unknown one is checked again
-//! after [`REFUSAL_TIME`], because it may have registered since.
+//! are identified by their process instead. No span of Genkit names its runtime, so the traces of
+//! a runtime are found by its process, too. The result is stored with the connection: a known
+//! process stays known, an unknown one is checked again after [`REFUSAL_TIME`], because it may
+//! have registered since.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use super::peer_process::{self, OwnProcess};
+use super::peer_process::{self, OwnProcess, Peer, RuntimeProcess, Wanted};
 
 /// Time after which the process of an unknown connection is checked again.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
@@ -35,6 +37,7 @@ const MAX_CHECKS: usize = 2;
 #[derive(Clone)]
 pub struct OwnProcesses {
     list: Arc<dyn Fn() -> Vec<OwnProcess> + Send + Sync>,
+    runtimes: Arc<dyn Fn() -> Vec<RuntimeProcess> + Send + Sync>,
     checks: Arc<Semaphore>,
 }
 
@@ -53,39 +56,57 @@ pub struct OwnProcesses {
 pub struct Connection {
     peer: SocketAddr,
     local: Option<SocketAddr>,
-    /// Whether its process is known, and when that was checked.
-    checked: Mutex<Option<(Instant, bool)>>,
+    /// Its process, and when that was checked.
+    checked: Mutex<Option<(Instant, Peer)>>,
 }
 
 impl OwnProcesses {
     /// `list` returns the known processes. It is called for each check.
     pub fn new(list: impl Fn() -> Vec<OwnProcess> + Send + Sync + 'static) -> Self {
-        Self { list: Arc::new(list), checks: Arc::new(Semaphore::new(MAX_CHECKS)) }
+        let checks = Arc::new(Semaphore::new(MAX_CHECKS));
+        Self { list: Arc::new(list), runtimes: Arc::new(Vec::new), checks }
     }
 
-    /// Whether the process at the other end of a connection is a known one.
-    pub(super) async fn contain(&self, connection: &Connection) -> bool {
+    /// Sets the processes whose traces are stored with the names of their runtime. A process in
+    /// this list needs a token all the same. `list` is called for each check.
+    #[must_use]
+    pub fn with_runtimes(
+        mut self,
+        list: impl Fn() -> Vec<RuntimeProcess> + Send + Sync + 'static,
+    ) -> Self {
+        self.runtimes = Arc::new(list);
+        self
+    }
+
+    /// The process at the other end of a connection; an unknown one if it is on another machine.
+    /// A sender with a token is looked for only if there are runtimes that it could be.
+    pub(super) async fn find(&self, connection: &Connection, has_token: bool) -> Peer {
         let Some(local) = connection.local.filter(|_| connection.peer.ip().is_loopback()) else {
-            return false;
+            return Peer::default();
         };
-        if let Some(is_known) = connection.checked() {
-            return is_known;
+        if let Some(peer) = connection.checked() {
+            return peer;
         }
-        let Ok(_permit) = self.checks.acquire().await else { return false };
+        if has_token && (self.runtimes)().is_empty() {
+            return Peer::default();
+        }
+        let Ok(_permit) = self.checks.acquire().await else { return Peer::default() };
         // Another request of this connection may have been checked meanwhile.
-        if let Some(is_known) = connection.checked() {
-            return is_known;
+        if let Some(peer) = connection.checked() {
+            return peer;
         }
         // Not stored with the connection: a process may register at any moment.
-        let known = (self.list)();
-        if known.is_empty() {
-            return false;
+        let (own, runtimes) = ((self.list)(), (self.runtimes)());
+        if own.is_empty() && runtimes.is_empty() {
+            return Peer::default();
         }
-        let peer = connection.peer;
-        let check = move || peer_process::is_one_of(&known, peer, local);
-        let is_known = tokio::task::spawn_blocking(check).await.unwrap_or(false);
-        connection.set_checked(is_known);
-        is_known
+        let address = connection.peer;
+        let check = move || {
+            let wanted = Wanted { own: &own, runtimes: &runtimes };
+            peer_process::find(&wanted, address, local)
+        };
+        let found = tokio::task::spawn_blocking(check).await.unwrap_or_default();
+        connection.set_checked(found)
     }
 }
 
@@ -109,17 +130,21 @@ impl Connection {
         Self { peer, local, checked: Mutex::default() }
     }
 
-    /// The result of an earlier check, if it still holds. A known process stays known for as
-    /// long as the connection is open.
-    fn checked(&self) -> Option<bool> {
-        let checked = *self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, is_known) = checked?;
-        (is_known || since.elapsed() < REFUSAL_TIME).then_some(is_known)
+    /// The result of an earlier check, if it still holds. A known runtime stays known for as long
+    /// as the connection is open.
+    fn checked(&self) -> Option<Peer> {
+        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, peer) = checked.as_ref()?;
+        let holds = !peer.runtime.is_empty() || since.elapsed() < REFUSAL_TIME;
+        holds.then(|| peer.clone())
     }
 
-    /// Stores the result of a check.
-    fn set_checked(&self, is_known: bool) {
+    /// Stores the result of a check and returns it. An own process stays one: it may leave the
+    /// list before its last spans are sent.
+    fn set_checked(&self, mut found: Peer) -> Peer {
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        *checked = Some((Instant::now(), is_known));
+        found.is_own |= checked.as_ref().is_some_and(|(_, peer)| peer.is_own);
+        *checked = Some((Instant::now(), found.clone()));
+        found
     }
 }

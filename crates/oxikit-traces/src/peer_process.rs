@@ -6,6 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 
 use oxikit_local::untrusted_file::{MAX_SMALL, read_text};
 
@@ -24,11 +25,45 @@ pub enum OwnProcess {
     Runtime(u32),
 }
 
-/// Whether the connection from `peer` to `local`, the address of this server, belongs to one of
-/// these processes: the process must hold its socket, and the socket must belong to the user of
-/// this process.
-pub(super) fn is_one_of(known: &[OwnProcess], peer: SocketAddr, local: SocketAddr) -> bool {
-    let Some(user) = own_user() else { return false };
+/// The process of a runtime, and the texts by which its traces are found.
+///
+/// ```
+/// use oxikit_traces::{OwnProcesses, RuntimeProcess};
+///
+/// let kitchen = || RuntimeProcess { pid: 4711, names: vec!["kitchen".to_owned()] };
+/// let processes = OwnProcesses::default().with_runtimes(move || vec![kitchen()]);
+/// # _ = processes;
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimeProcess {
+    /// The id of the process.
+    pub pid: u32,
+    /// The id of the runtime, and the name of its application.
+    pub names: Vec<String>,
+}
+
+/// The names of a runtime, shared by the posts of its connection; empty if it is not known.
+pub(super) type RuntimeNames = Arc<[String]>;
+
+/// The process at the other end of a connection.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Peer {
+    /// Whether its spans are accepted as verified without a token.
+    pub(super) is_own: bool,
+    /// The names of the runtime that it is.
+    pub(super) runtime: RuntimeNames,
+}
+
+/// The processes that a connection is compared with.
+pub(super) struct Wanted<'a> {
+    pub(super) own: &'a [OwnProcess],
+    pub(super) runtimes: &'a [RuntimeProcess],
+}
+
+/// The process of the connection from `peer` to `local`, the address of this server: it must hold
+/// the socket, and the socket must belong to the user of this process.
+pub(super) fn find(wanted: &Wanted<'_>, peer: SocketAddr, local: SocketAddr) -> Peer {
+    let Some(user) = own_user() else { return Peer::default() };
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let tables = tables.map(|table| read_text(Path::new(table), MAX_TABLE));
     let tables = tables.iter().flatten();
@@ -37,13 +72,21 @@ pub(super) fn is_one_of(known: &[OwnProcess], peer: SocketAddr, local: SocketAdd
         (entry.is_between(peer, local) && entry.user == user && entry.socket != 0)
             .then_some(entry.socket)
     }) else {
-        return false;
+        return Peer::default();
     };
     // The inode identifies the socket; a process that holds it has it among its file descriptors.
-    // Only known processes are searched, which are few.
+    // Only wanted processes are searched, which are few. Several may hold it, after a fork.
     let processes = Process::all();
-    let is_known = |process: &&Process| known.iter().any(|own| process.is(*own, &processes));
-    processes.iter().filter(is_known).any(|process| process.holds(socket))
+    let mut found = Peer::default();
+    for process in &processes {
+        let is_own = wanted.own.iter().any(|own| process.is(*own, &processes));
+        let runtime = wanted.runtimes.iter().find(|runtime| runtime.pid == process.id);
+        if (is_own || runtime.is_some()) && process.holds(socket) {
+            found.is_own |= is_own;
+            found.runtime = runtime.map_or(found.runtime, |runtime| runtime.names[..].into());
+        }
+    }
+    found
 }
 
 /// The user of this process.
@@ -178,11 +221,13 @@ mod tests {
             let local = listener.local_addr().expect("it is bound");
             let client = TcpStream::connect(local).expect("it listens");
             let peer = client.local_addr().expect("it is connected");
-            assert_eq!(is_one_of(known, peer, local), expected, "{host}: {known:?}");
+            let wanted = Wanted { own: known, runtimes: &[] };
+            let is_own = |peer, local| find(&wanted, peer, local).is_own;
+            assert_eq!(is_own(peer, local), expected, "{host}: {known:?}");
             // The ends are not mixed up, and neither is another port.
-            assert!(!is_one_of(known, local, local), "{host}: {known:?}");
+            assert!(!is_own(local, local), "{host}: {known:?}");
             let elsewhere = SocketAddr::new(local.ip(), local.port() ^ 1);
-            assert!(!is_one_of(known, peer, elsewhere), "{host}: {known:?}");
+            assert!(!is_own(peer, elsewhere), "{host}: {known:?}");
             drop(client);
         }
     }
@@ -200,6 +245,21 @@ mod tests {
         check(&[Runtime(other.0.id()), Application(other.0.id())], false);
         check(&[Runtime(other.0.id()), Runtime(own)], true);
         check(&[Runtime(0), Application(u32::MAX)], false);
+    }
+
+    #[test]
+    fn a_connection_has_the_names_of_its_runtime_which_is_no_token() {
+        let other = other();
+        let runtime = |pid, name: &str| RuntimeProcess { pid, names: vec![name.to_owned()] };
+        let runtimes = [runtime(other.0.id(), "other"), runtime(std::process::id(), "kitchen")];
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let local = listener.local_addr().expect("it is bound");
+        let client = TcpStream::connect(local).expect("it listens");
+        let peer = client.local_addr().expect("it is connected");
+        let found = find(&Wanted { own: &[], runtimes: &runtimes }, peer, local);
+        assert_eq!((found.is_own, &*found.runtime), (false, ["kitchen".to_owned()].as_slice()));
+        let found = find(&Wanted { own: &[], runtimes: &runtimes[..1] }, peer, local);
+        assert!(found.runtime.is_empty());
     }
 
     #[test]

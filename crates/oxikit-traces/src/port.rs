@@ -23,6 +23,7 @@ use tokio::runtime::Handle;
 
 use super::answer::Refused;
 use super::own_processes::Connection;
+use super::peer_process::{Peer, RuntimeNames};
 use super::{TelemetryOptions, path};
 use oxikit_http::{SenderCheck, Token, TokenCheck, peer_address};
 
@@ -62,10 +63,12 @@ impl PortState {
         Ok(Some(HasToken))
     }
 
-    /// Whether the sender is a known process, also without a token.
-    async fn is_own(&self, parts: &Parts) -> bool {
-        let Some(connection) = parts.extensions.get::<Arc<Connection>>() else { return false };
-        self.options.own_processes.contain(connection).await
+    /// The process of the sender.
+    async fn peer(&self, parts: &Parts, has_token: bool) -> Peer {
+        match parts.extensions.get::<Arc<Connection>>() {
+            Some(connection) => self.options.own_processes.find(connection, has_token).await,
+            None => Peer::default(),
+        }
     }
 
     /// The checks of a post without a token: only from this machine, not if the port is strict,
@@ -162,12 +165,12 @@ struct HasToken;
 
 /// The sender of a post. Genkit's Python runtime drops the path of its URL, and the token with
 /// it; posts without a token are stored with a mark, unless a known process has sent them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sender {
-    /// It has sent the token, or is a known process.
-    Verified,
-    /// A program of this machine without the token.
-    Unverified,
+#[derive(Debug, Clone)]
+pub(super) struct Sender {
+    /// Whether it has sent the token, or is a known process.
+    pub(super) is_verified: bool,
+    /// The names of the runtime that it is; empty if it is not known.
+    pub(super) runtime: RuntimeNames,
 }
 
 impl FromRequestParts<Arc<PortState>> for Sender {
@@ -177,10 +180,13 @@ impl FromRequestParts<Arc<PortState>> for Sender {
         parts: &mut Parts,
         state: &Arc<PortState>,
     ) -> Result<Self, Refused> {
-        if parts.extensions.get::<HasToken>().is_some() || state.is_own(parts).await {
-            return Ok(Self::Verified);
+        let has_token = parts.extensions.get::<HasToken>().is_some();
+        let Peer { is_own, runtime } = state.peer(parts, has_token).await;
+        let is_verified = is_own || has_token;
+        if !is_verified {
+            state.admit_unverified(parts)?;
         }
-        state.admit_unverified(parts).map(|()| Self::Unverified)
+        Ok(Self { is_verified, runtime })
     }
 }
 

@@ -46,6 +46,7 @@ use ids::stored_id;
 use ingest::Written;
 use list::ListQuery;
 pub use logs::{LogPage, LogQuery};
+pub(crate) use members::shown;
 pub use options::TraceOptions;
 use oxikit_sqlite::FileOptions;
 use oxikit_sqlite::Readers;
@@ -59,6 +60,8 @@ pub use query::{StoredSpan, TracePage, TraceQuery, TraceStatus, TraceSummary};
 pub use removal::PrunedTraces;
 pub use sessions::{SeenSession, SeenSessionPage, SeenSessionQuery};
 use upkeep::{INDEX_STEP, Upkeep};
+
+use crate::peer_process::RuntimeNames;
 pub use usage::{ModelPrice, TokenUsage};
 
 /// The tables of this file. The number in its header tells it from files of other programs.
@@ -230,7 +233,17 @@ impl TraceStore {
     /// [`Post`](TraceError::Post) if the JSON is not a trace, and then nothing of it is stored;
     /// else if the store does not work.
     pub async fn ingest(&self, post: &[u8]) -> Result<(), TraceError> {
-        let post = Post::read(post, &self.0.options)?;
+        self.ingest_of(post, &RuntimeNames::default()).await
+    }
+
+    /// The same for a post of the runtime with these names.
+    pub(super) async fn ingest_of(
+        &self,
+        post: &[u8],
+        runtime: &RuntimeNames,
+    ) -> Result<(), TraceError> {
+        let mut post = Post::read(post, &self.0.options)?;
+        post.runtime = runtime.clone();
         self.write(vec![post]).await
     }
 
@@ -240,7 +253,17 @@ impl TraceStore {
     ///
     /// As [`ingest`](Self::ingest).
     pub async fn ingest_spans(&self, spans: Vec<SpanData>) -> Result<(), TraceError> {
-        let posts = Post::of_spans(spans, &self.0.options)?;
+        self.ingest_spans_of(spans, &RuntimeNames::default()).await
+    }
+
+    /// The same for spans of the runtime with these names.
+    pub(super) async fn ingest_spans_of(
+        &self,
+        spans: Vec<SpanData>,
+        runtime: &RuntimeNames,
+    ) -> Result<(), TraceError> {
+        let mut posts = Post::of_spans(spans, &self.0.options)?;
+        posts.iter_mut().for_each(|post| post.runtime = runtime.clone());
         self.write(posts).await
     }
 
@@ -343,6 +366,15 @@ impl TraceStore {
             }
             page => page,
         }
+    }
+
+    /// The number of all stored traces.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not work.
+    pub async fn count(&self) -> Result<u64, TraceError> {
+        self.look("the number of traces", upkeep::count_traces).await
     }
 
     /// Indexes the words of all spans that are not indexed yet.

@@ -10,10 +10,11 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use oxikit_http::static_content::{content, has_current};
 
 /// Content Security Policy of the page: everything comes from the page's own server, nothing is
-/// inline, and no other page may show it in a frame. Only Svelte's own templates may become
-/// markup; a script that inserts other text as markup fails.
+/// inline, and no other page may show it in a frame. Pictures, sound and films may also be `data:`
+/// URLs, as those of conversations are; as media they cannot run scripts. Only Svelte's own templates
+/// may become markup; a script that inserts other text as markup fails.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; \
-    img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+    img-src 'self' data:; media-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; \
     trusted-types svelte-trusted-html";
 

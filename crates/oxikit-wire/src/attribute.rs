@@ -82,6 +82,10 @@ pub const PROMPT_FRAGMENTS: &str = "oxikit:prompt:fragments";
 /// Written by the telemetry server on spans and log lines that came without a token: `true`.
 pub const UNVERIFIED: &str = "oxikit:unverified";
 
+/// Stored by the telemetry server with a trace, and not part of its spans: the id of the runtime
+/// that has sent them, and the name of its application.
+pub const RUNTIME: &str = "oxikit:runtime";
+
 /// Written by the trace store on a span that stands for a record that cannot be read: `true`.
 pub const TORN: &str = "oxikit:torn";
 

@@ -19,11 +19,17 @@ export const PATIENCE = 20_000;
 
 const cleaning = [];
 
-/** A project with these files in its folder `prompts`. */
-export async function project(files) {
-  const root = await mkdtemp(join(tmpdir(), 'oxikit-page-'));
-  cleaning.push(() => rm(root, { recursive: true, force: true }));
-  await mkdir(join(root, 'prompts'));
+/** Calls the function when the suite ends. */
+export function atEnd(clean) {
+  cleaning.push(clean);
+}
+
+/** A project with these files in its folder `prompts`. Pages show the name of its folder. */
+export async function project(files, name = 'project') {
+  const folder = await mkdtemp(join(tmpdir(), 'oxikit-page-'));
+  cleaning.push(() => rm(folder, { recursive: true, force: true }));
+  const root = join(folder, name);
+  await mkdir(join(root, 'prompts'), { recursive: true });
   for (const [name, text] of Object.entries(files)) {
     const path = join(root, 'prompts', name);
     await mkdir(dirname(path), { recursive: true });
@@ -106,10 +112,19 @@ let errors = [];
 
 /** Lines of the console that a lost server causes. */
 const LOST =
-  /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to|status of (404|503)/;
+  /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|WebSocket connection to|status of (401|404|503)/;
 let mayLose = false;
 /** A prompt manager alone has none of the developer tools: the page asks for them to find out. */
 const ABSENT = /\/api\/v1\/(?:info|doctor)$/;
+
+/** The browser notes a request that the server refuses. */
+const REFUSED = /status of 400/;
+let mayBeRefused = false;
+
+/** A request that the server refuses is expected from now on, in this case. */
+export function expectRefusal() {
+  mayBeRefused = true;
+}
 
 /** Errors that a lost connection causes are expected from now on, in this case. */
 export function expectLostConnections() {
@@ -144,7 +159,7 @@ export async function open(context, url) {
     void dialog.dismiss();
   });
   page.on('console', (message) => {
-    const isLost = mayLose && LOST.test(message.text());
+    const isLost = (mayLose && LOST.test(message.text())) || (mayBeRefused && REFUSED.test(message.text()));
     const isAbsent = message.text().includes('404') && ABSENT.test(message.location().url);
     if (['error', 'warning'].includes(message.type()) && !isLost && !isAbsent) {
       errors.push(`console: ${message.text()} (${message.location().url})`);
@@ -221,6 +236,7 @@ export async function run(cases) {
   for (const [name, test] of Object.entries(cases)) {
     errors = [];
     mayLose = false;
+    mayBeRefused = false;
     try {
       await test();
       if (errors.length > 0) throw new Error(`in the page: ${errors.join('; ')}`);

@@ -8,7 +8,7 @@ import { call, demo, enter, runAction, streamAction, turn } from './tools.mjs';
 const server = await demo();
 
 await run({
-  'overview: failures, waiting sessions, runtimes and the log are shown; a failed run is repeated': async () => {
+  'overview: failures, waiting sessions, runtimes, the log and what doctor finds are shown; a failed run is repeated': async () => {
     await runAction(server, '/flow/broken', 'x');
     const { sessionId } = await turn(server, 'teashop', 'please pay 12');
     const page = await enter(server);
@@ -17,6 +17,7 @@ await run({
     await page.getByText('FAILED_PRECONDITION: x').first().waitFor();
     await page.getByRole('log', { name: 'Last lines of the application' }).waitFor();
     await page.getByRole('region', { name: 'Runtimes' }).getByText('in use').waitFor();
+    await page.getByRole('region', { name: 'Doctor' }).getByText('trace database').waitFor();
     await picture(page, 'overview');
     await page.getByRole('button', { name: 'Run again: broken, with the same input' }).first().click();
     await page.getByText(/broken failed again/).first().waitFor();

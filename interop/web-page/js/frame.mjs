@@ -51,7 +51,7 @@ await run({
     assert.equal(await page.getByRole('heading', { name: 'Sign in' }).count(), 0);
   },
 
-  'frame: G and a letter opens every area, and Back returns': async () => {
+  'frame: G and a letter opens every area with its sheet of keys, and Back returns': async () => {
     const page = await enter(server);
     for (const [key, name] of AREAS) {
       await page.keyboard.press('g');
@@ -59,6 +59,9 @@ await run({
       await until(`the area ${name}`, async () => (await current(page)).includes(name));
       await page.locator('main h1').first().waitFor();
       assert.equal(await page.locator('h1').count(), 1, name);
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys' }).getByText('Everywhere').waitFor();
+      await page.keyboard.press('Escape');
     }
     await page.goBack();
     await until('the area before', async () => (await current(page)).includes('Prompts'));
@@ -154,8 +157,11 @@ await run({
   },
 });
 
+/** Fits, and has a row or says what to do. */
 async function narrow(page, name) {
   const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(excess <= 0, `${name}: ${excess} px too wide`);
+  const content = page.locator('[role=option], .empty, section').filter({ visible: true });
+  await until(`the content of ${name}`, async () => (await content.count()) > 0);
   await picture(page, `narrow-${name.replace(' ', '-').toLowerCase()}`);
 }

@@ -1,32 +1,63 @@
 // The developer tools with an application, and a browser that is signed in.
 
+import { execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
-import { freePort, open, person, project, Server, until } from '../../prompts-page/js/harness.mjs';
+import { atEnd, freePort, open, person, program, project, Server, until } from '../../prompts-page/js/harness.mjs';
 
-const ODD = fileURLToPath(new URL('app.mjs', import.meta.url));
+const file = (path) => fileURLToPath(new URL(path, import.meta.url));
+const ODD = file('app.mjs');
+const STRANGE = file('strange_app.mjs');
+const JS = file('../../manager/js/app.mjs');
+const PYTHON = file('../../manager/py/app.py');
 
 /** Tools with the demo application. They are on a fixed port, so that they can be started again. */
-export async function demo(files = { 'riddle.prompt': 'Tell a riddle about {{topic}}.\n' }) {
-  return start(files, ['--demo']);
+export async function demo(files = { 'riddle.prompt': 'Tell a riddle about {{topic}}.\n' }, name = undefined) {
+  return start(files, ['--demo'], name);
 }
 
-/** Tools with the application of the official SDK in `app.mjs`. */
-export async function odd() {
-  return start({}, ['--', process.execPath, ODD]);
+/** Tools with the application of the official SDK in `app.mjs`, and these prompts. */
+export async function odd(files = {}) {
+  return start(files, ['--', process.execPath, ODD]);
 }
 
-async function start(files, app) {
-  const root = await project(files);
+/** Tools with the application of unusual names and values in `strange_app.mjs`. */
+export async function strange() {
+  return start({}, ['--', process.execPath, STRANGE]);
+}
+
+/** Tools with the official JavaScript application of the suites of `manager`. */
+export async function javascript() {
+  return start({}, ['--', process.execPath, JS]);
+}
+
+/** Tools with the official Python application of those suites. */
+export async function python(interpreter) {
+  return start({}, ['--', interpreter, PYTHON]);
+}
+
+/** Starts the JavaScript application beside the application of the tools; it ends with the suite. */
+export async function javascriptBeside(server, name) {
+  const { stdout } = await promisify(execFile)(program, ['env'], { cwd: server.root });
+  const settings = Object.fromEntries(stdout.trim().split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  const child = spawn(process.execPath, [JS], { cwd: server.root, env: { ...process.env, ...settings, APP_NAME: name }, stdio: 'ignore' });
+  atEnd(() => child.kill());
+  await until('the second runtime', async () => (await call(server, 'GET', '/api/v1/runtimes')).runtimes.length > 1);
+}
+
+async function start(files, app, name) {
+  const root = await project(files, name);
   const server = new Server(root, ['start', '--port', String(await freePort()), ...app]);
   await server.start();
   await until('the runtime', async () => (await call(server, 'GET', '/api/v1/runtimes')).runtimes.length > 0);
   return server;
 }
 
-async function tokenOf(server) {
+/** The token of the API. */
+export async function tokenOf(server) {
   return JSON.parse(await readFile(join(server.root, '.oxikit', 'manager.json'), 'utf8')).token;
 }
 
@@ -54,6 +85,12 @@ export async function turn(server, agent, text, init) {
   const path = `/api/agents/${agent}/execute`;
   const { result } = await call(server, 'POST', path, { input: text, ...(init && { init }) });
   return result;
+}
+
+/** The URL of the agent that the demo application serves over A2A. */
+export async function agentUrl(server) {
+  const { lastLines } = await call(server, 'GET', '/api/v1/app');
+  return /oxikit a2a chat (http:\/\/\S+)/.exec(lastLines.join('\n'))[1];
 }
 
 /** A new address with a code that signs in. */

@@ -6,7 +6,7 @@ import { call, demo, enter, go, runAction, turn } from './tools.mjs';
 const server = await demo({
   'riddle.prompt': '---\ndescription: A riddle\n---\nTell a riddle about {{topic}}.\n',
   'fragments/tone.md': 'Be kind.',
-});
+}, 'tea-shop');
 await runAction(server, '/flow/hello', 'Ada');
 await runAction(server, '/flow/broken', 'x');
 await runAction(server, '/flow/umbrella', 'Oslo');
@@ -25,6 +25,8 @@ for (let at = 0; at < 2; at += 1) {
   });
 }
 const { traces } = await call(server, 'GET', '/api/v1/traces');
+const { spans } = await call(server, 'GET', `/api/v1/traces/${traces.findLast(({ name }) => name === 'teashop').traceId}`);
+const modelSpan = spans.map(({ span }) => span).findLast(({ attributes }) => attributes['genkit:metadata:subtype'] === 'model');
 const idOf = (name) => traces.find((trace) => trace.name === name).traceId;
 const { evaluations } = await call(server, 'GET', '/api/v1/evaluations');
 
@@ -40,6 +42,7 @@ const VIEWS = {
   'session-waits': [`sessions/teashop/${waiting.sessionId}`, 'main h1'],
   traces: ['traces', '[role=option]'],
   trace: [`traces/${idOf('umbrella')}`, '[role=treegrid]'],
+  'trace-span': [`traces/${modelSpan.traceId}?span=${modelSpan.spanId}`, '[role=tab]'],
   'trace-failed': [`traces/${idOf('broken')}`, '[role=treegrid]'],
   'traces-compared': [`traces/${idOf('hello')}/vs/${idOf('umbrella')}`, 'main h1'],
   datasets: ['datasets', 'main h1'],

@@ -843,6 +843,8 @@ export interface ListTracesQuery {
   attribute?: string[];
   /** Traces of this session. */
   session?: string;
+  /** Traces of this runtime: its id, or the name of its application. */
+  runtime?: string;
   /** Maximum number of traces, up to 1000. The default is 20. */
   limit?: number;
   /** The `continuationToken` of the previous page. */
@@ -1626,12 +1628,18 @@ export interface TraceInfo {
   spans: number;
   droppedSpans: number;
   usage: TokenUsage;
+  /** The beginning of the input of the root span, as JSON text. */
+  input?: string | null;
+  /** The beginning of the message with which the root span has failed. */
+  error?: string | null;
 }
 
 /** A page of a list. */
 export interface TraceList {
   traces: TraceInfo[];
   continuationToken?: string | null;
+  /** The number of all stored traces, whatever the filter; only on the first page. */
+  total?: number | null;
   /** Names the traces that cannot be read because the file is damaged. */
   warning?: string | null;
 }

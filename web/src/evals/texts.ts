@@ -7,6 +7,7 @@ export const texts = {
   heading: 'Evaluations',
   list: 'Evaluations, newest first',
   find: 'Find an evaluation',
+  step: 'Next or previous evaluation',
   empty: 'No evaluations yet',
   emptyAbout: 'An evaluation runs an action on the cases of a data set and lets evaluators judge the outputs.',
   emptyCommand: 'oxikit eval run /flow/hello greetings',

@@ -1,7 +1,9 @@
 // What is shown of an open session: the chosen snapshot, the branch it is on, and where the next
 // message goes on from.
 
+import { catalog } from '../state/catalog.svelte';
 import { place } from '../state/place.svelte';
+import { readOnlyTools } from '../state/tool_effects';
 import { tools } from '../state/tools.svelte';
 import { effectsOf, type Effects } from './effects';
 import { waitingIn, type Waiting } from './interrupts';
@@ -167,7 +169,8 @@ export class SessionView {
 
   /** What a fork from a snapshot of this branch does not undo. */
   effects(snapshot: SnapshotInfo): Effects {
-    return effectsOf(this.session.messagesAt(this.#tip), snapshot.messageCount, () => false);
+    const readers = readOnlyTools(catalog.actions);
+    return effectsOf(this.session.messagesAt(this.#tip), snapshot.messageCount, (tool) => readers.has(tool));
   }
 
   choose(snapshotId: string): void {

@@ -2,16 +2,13 @@
 
 import { get } from '../api/tools';
 import type { ActionDescriptor, ActionList } from '../api/tools_types';
-import { kindOfKey } from '../ui/kinds';
+import { rowsOf } from '../actions/keys';
 import { tools } from './tools.svelte';
-
-/** Kinds that the tools use themselves and lists hide by default. */
-const HELPERS = new Set(['agent-snapshot', 'agent-abort', 'tool.v2', 'util']);
 
 class Catalog {
   #actions = $state.raw<readonly ActionDescriptor[]>([]);
 
-  /** All actions that a person runs. */
+  /** All actions that a person runs: those that the list shows by default. */
   get actions(): readonly ActionDescriptor[] {
     return this.#actions;
   }
@@ -31,7 +28,7 @@ class Catalog {
     try {
       const { actions } = await get<ActionList>('/actions', { runtime });
       if (tools.runtime?.id !== runtime) return;
-      this.#actions = Object.values(actions).filter((action) => !HELPERS.has(kindOfKey(action.key)));
+      this.#actions = rowsOf(actions).flatMap(({ isHelper, action }) => (isHelper ? [] : action));
     } catch {
       // The bar of the connection says that the tools do not answer.
     }

@@ -31,6 +31,8 @@ export class TraceRows {
   /** The number of traces that were read, if the page itself filters. */
   searched = $state(0);
   hasMore = $state(false);
+  /** The number of all stored traces, whatever the filter; `null` before it is known. */
+  total = $state<number | null>(null);
   isPartial = $state(false);
 
   #filter: Filter = filterOf([], 0);
@@ -56,6 +58,7 @@ export class TraceRows {
     try {
       const page = await listTraces(this.#filter.parameters, FIRST, null, signal);
       this.#start(page.traces);
+      this.total = page.total ?? null;
       this.#goOn(page.continuationToken);
       this.isLoading = false;
       if (this.rows.length === 0 && this.hasMore) await this.more();
@@ -124,6 +127,7 @@ export class TraceRows {
       const page = await listTraces(this.#filter.parameters, FIRST, null, signal);
       if (signal.aborted) return;
       this.#takeChanged();
+      this.total = page.total ?? null;
       this.#take(page.traces);
       this.error = null;
     } catch {

@@ -28,7 +28,7 @@ interface Range {
   to?: number;
 }
 
-export const NAMES = ['status', 'kind', 'name', 'time', 'duration', 'tokens', 'session', 'attribute'] as const;
+export const NAMES = ['status', 'kind', 'name', 'time', 'duration', 'tokens', 'session', 'runtime', 'attribute'] as const;
 type Name = (typeof NAMES)[number];
 
 /** Examples of values, for completion. */
@@ -40,6 +40,7 @@ const VALUES: Record<Name, readonly string[]> = {
   duration: ['>1s', '>100ms', '<10ms', '1s..5s'],
   tokens: ['>1000', '>100', '<10'],
   session: [],
+  runtime: [],
   attribute: ['genkit:name=', 'genkit:key='],
 };
 
@@ -54,8 +55,7 @@ export function parseQuery(text: string): Term[] {
 function parseTerm(text: string): Term {
   const match = /^(-?)([a-z]+):(.*)$/s.exec(text);
   const isKnown = match !== null && (NAMES as readonly string[]).includes(match[2] ?? '');
-  const isRuntime = match?.[2] === 'runtime';
-  if (match === null || (!isKnown && !isRuntime)) {
+  if (match === null || !isKnown) {
     return { text, name: '', value: unquoted(text), isNegated: false, problem: null };
   }
   const term = { text, name: match[2] ?? '', value: unquoted(match[3] ?? ''), isNegated: match[1] === '-', problem: null };
@@ -66,8 +66,7 @@ const unquoted = (text: string): string => text.replaceAll('"', '');
 
 function problemOf({ name, value, isNegated }: Term): string | null {
   if (value === '') return 'needs a value';
-  if (name === 'runtime') return 'traces do not say which runtime they are from';
-  if (isNegated && (name === 'session' || name === 'attribute')) return 'cannot be negated';
+  if (isNegated && ['session', 'runtime', 'attribute'].includes(name)) return 'cannot be negated';
   if (name === 'status' && !VALUES.status.includes(value)) return 'is error, running or success';
   if (name === 'duration' && rangeOf(value, durationOf) === null) return 'is a time such as >1s, <10ms or 1s..5s';
   if (name === 'tokens' && rangeOf(value, countOf) === null) return 'is a number such as >1000';
@@ -127,7 +126,7 @@ export function filterOf(terms: readonly Term[], now: number): Filter {
     if (term.problem !== null) continue;
     if (term.name === '') words.push(...wordsOf(term));
     else if (term.name === 'attribute') parameters.set('attribute', [...(parameters.get('attribute') ?? []), term.value]);
-    else if (term.name === 'session') set('session', term.value);
+    else if (term.name === 'session' || term.name === 'runtime') set(term.name, term.value);
     else if (term.name === 'time' && !term.isNegated) setRange(set, 'from', 'to', timeRange(term.value, now));
     else if (term.name === 'duration' && !term.isNegated) {
       setRange(set, 'minDuration', 'maxDuration', rangeOf(term.value, durationOf));
@@ -180,8 +179,16 @@ function pattern(text: string): RegExp {
   return new RegExp(`^${text.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
 }
 
-/** Completions of the word that is typed: names, then values. `seen` are names of traces. */
-export function completions(word: string, seen: readonly string[]): string[] {
+/** Values that the page has seen, for completion. */
+export interface Seen {
+  /** Names of traces. */
+  name: readonly string[];
+  /** Names and ids of runtimes. */
+  runtime: readonly string[];
+}
+
+/** Completions of the word that is typed: names, then values. */
+export function completions(word: string, seen: Seen): string[] {
   const match = /^(-?)([a-z]+):(.*)$/.exec(word);
   if (!match) {
     const start = word.replace(/^-/, '');
@@ -190,7 +197,7 @@ export function completions(word: string, seen: readonly string[]): string[] {
     return NAMES.filter((name) => name.startsWith(start)).map((name) => `${minus}${name}:`);
   }
   const [, minus = '', name = '', start = ''] = match;
-  const values = name === 'name' ? seen : (VALUES[name as Name] ?? []);
+  const values = name === 'name' || name === 'runtime' ? seen[name] : (VALUES[name as Name] ?? []);
   const lower = start.toLowerCase();
   const found = values.filter((value) => value.toLowerCase().startsWith(lower) && value !== start);
   return found.slice(0, 8).map((value) => `${minus}${name}:${/\s/.test(value) ? `"${value}"` : value}`);
@@ -203,10 +210,10 @@ export function queryText(terms: readonly Term[]): string {
 
 /** The same on the command line, as far as it has the options. */
 export function commandWords(terms: readonly Term[]): string[] {
-  const options: Record<string, string> = { status: '--status', kind: '--type', name: '--name', session: '--session' };
+  const options: Record<string, string> = { status: '--status', kind: '--type', name: '--name', session: '--session', runtime: '--runtime' };
   const words = terms.filter(({ name }) => name === '').map(({ value }) => value);
   const named = terms
-    .filter((term) => term.problem === null && (isExact(term) || term.name === 'session') && !term.isNegated)
+    .filter((term) => term.problem === null && (isExact(term) || ['session', 'runtime'].includes(term.name)) && !term.isNegated)
     .flatMap(({ name, value }) => [options[name] ?? '', value]);
   return words.length > 0 ? [...named, '--text', words.join(' ')] : named;
 }

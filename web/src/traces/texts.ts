@@ -6,7 +6,10 @@ const plural = (count: number, one: string, many: string): string => `${number(c
 export const texts = {
   heading: 'Traces',
   list: 'Traces, newest first',
-  count: (shown: number, hasMore: boolean) => `${number(shown)}${hasMore ? '+' : ''}`,
+  count: (shown: number, hasMore: boolean, total: number | null, isFiltered: boolean) => {
+    if (total === null) return `${number(shown)}${hasMore ? '+' : ''}`;
+    return isFiltered ? `${number(shown)}${hasMore ? '+' : ''} of ${number(total)}` : number(total);
+  },
   searched: (shown: number, read: number) => `${number(shown)} of ${number(read)} read`,
   copyList: 'Copy the list as JSON',
   copiedList: (count: number) => `${plural(count, 'trace', 'traces')} copied as JSON`,

@@ -47,6 +47,7 @@ export function treeOf(infos: readonly SpanInfo[]): Tree {
   const byStart = (a: Node, b: Node): number => a.span.startTime - b.span.startTime;
   roots.sort(byStart);
   const all = inOrder(roots, byStart);
+  if (all.length < nodes.size) all.push(...inCycles(nodes, all, roots));
   for (const node of all.toReversed()) sumUp(node);
   return { roots, nodes, all, ...extent(all) };
 }
@@ -86,6 +87,18 @@ function inOrder(roots: readonly Node[], byStart: (a: Node, b: Node) => number):
     }
   }
   return all;
+}
+
+/** Spans that are their own ancestors, which only a broken runtime sends: each becomes a root. */
+function inCycles(nodes: ReadonlyMap<string, Node>, all: readonly Node[], roots: Node[]): Node[] {
+  const reached = new Set(all);
+  const left = [...nodes.values()].filter((node) => !reached.has(node));
+  for (const node of left) {
+    node.parent = null;
+    node.children = [];
+  }
+  roots.push(...left);
+  return left;
 }
 
 /** Adds what a node has to its parent. */

@@ -107,6 +107,23 @@ async fn a_generate_call_answers_with_the_models_text() {
 }
 
 #[test]
+fn a_tool_says_whether_it_only_reads() {
+    /// The time of day.
+    #[tool(read_only)]
+    async fn time() -> &'static str {
+        "noon"
+    }
+    assert_eq!(json!(time().action().descriptor().metadata)["tool"], json!({"readOnly": true}));
+    assert_eq!(json!(add().action().descriptor().metadata)["tool"], Value::Null);
+    let ai = Oxikit::builder().build().unwrap();
+    ai.define_tool(time());
+    let actions = ai.registry().list();
+    let parts = actions.iter().find(|action| action.key() == "/tool.v2/time").unwrap();
+    let expected = json!({"multipart": true, "readOnly": true});
+    assert_eq!(json!(parts.descriptor().metadata)["tool"], expected);
+}
+
+#[test]
 fn a_tool_derives_name_description_and_schema_from_its_function() {
     let tool = add();
     let descriptor = tool.action().descriptor();

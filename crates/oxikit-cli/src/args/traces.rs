@@ -55,6 +55,9 @@ pub(crate) struct TraceFilterArgs {
     /// Only traces of this agent session.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Only traces of this runtime: its id, or the name of its application.
+    #[arg(long, value_name = "RUNTIME")]
+    pub(crate) runtime: Option<String>,
     /// Show the next page: the `continuationToken` that the previous page printed with --json.
     #[arg(long, value_name = "TOKEN")]
     pub(crate) after: Option<String>,

@@ -7,6 +7,7 @@
     reason = "tests may print and read files"
 )]
 
+mod a2a;
 mod agents;
 mod attacks;
 mod bridge;

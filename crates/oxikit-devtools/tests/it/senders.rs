@@ -118,3 +118,29 @@ async fn spans_of_another_process_stay_unverified() {
     }
     other.kill().await.unwrap();
 }
+
+#[tokio::test]
+async fn traces_are_found_by_the_runtime_whose_process_has_sent_them() {
+    let (kit, _app) = strict_kit(false).await;
+    send(&kit, "early").await;
+    let _runtime = kit.runtime("python").await;
+    send(&kit, "mine").await;
+    let ids = async |query: &str| {
+        let (status, list) = kit.get(&format!("/api/v1/traces?{query}")).await;
+        assert_eq!(status, 200, "{list}");
+        let traces = list["traces"].as_array().unwrap();
+        let ids = traces.iter().map(|trace| trace["traceId"].as_str().unwrap().to_owned());
+        (ids.collect::<Vec<_>>(), list["total"].clone())
+    };
+    assert_eq!(ids("").await, (vec!["mine".to_owned(), "early".to_owned()], json!(2)));
+    assert_eq!(ids("runtime=python").await, (vec!["mine".to_owned()], json!(2)));
+    assert_eq!(ids("runtime=other").await, (vec![], json!(2)));
+    // A runtime cannot claim the traces of another one by an attribute of its spans.
+    let forged = json!({"spanId": "s1", "traceId": "forged", "startTime": 1, "endTime": 2,
+        "attributes": {"oxikit:runtime": "other"}, "displayName": "x",
+        "instrumentationLibrary": {"name": "test"}, "spanKind": "INTERNAL"});
+    let trace = json!({"traceId": "forged", "spans": {"s1": forged}});
+    let url = format!("{}/api/traces", kit.server.urls().telemetry);
+    assert_eq!(soon(kit.client.post(url).json(&trace).send()).await.unwrap().status(), 200);
+    assert_eq!(ids("runtime=other").await, (vec![], json!(3)));
+}

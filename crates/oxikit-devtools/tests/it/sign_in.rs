@@ -165,7 +165,7 @@ async fn the_page_is_at_the_root_and_old_links_lead_to_it() {
         let moved = soon(client.get(format!("{base}{path}")).send()).await.unwrap();
         assert_eq!(
             (moved.status().as_u16(), &moved.headers()["location"]),
-            (307, &"/#/prompts".parse().unwrap())
+            (307, &"/?prompts".parse().unwrap())
         );
     }
 }

@@ -11,8 +11,9 @@ use super::answer::{nowhere, wrong_method};
 /// The paths of the page: the page itself, the address that it had earlier, and its files.
 pub(crate) const PAGE_PATHS: [&str; 4] = ["/", "/prompts", "/prompts/", "/assets/{*path}"];
 
-/// The view of the prompts.
-const PROMPTS: &str = "/#/prompts";
+/// The page, which shows the prompts because of the query. A fragment here would replace that of the
+/// link, which may have the token.
+const PROMPTS: &str = "/?prompts";
 
 /// The routes of the web page: `/`, its files, and `/prompts`, which redirects to the view of the
 /// prompts. They contain no secret and need no token. A program that was built without the page serves

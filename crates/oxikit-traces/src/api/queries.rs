@@ -37,6 +37,8 @@ pub(crate) struct TracesQuery {
     attribute: Vec<String>,
     /// Traces of this session.
     session: Option<String>,
+    /// Traces of this runtime: its id, or the name of its application.
+    runtime: Option<String>,
     /// Maximum number of traces, up to 1000. The default is 20.
     limit: Option<u32>,
     /// The `continuationToken` of the previous page.
@@ -59,6 +61,7 @@ impl TracesQuery {
             text: non_empty(self.text),
             labels: self.attribute.iter().map(|it| attribute(it)).collect::<Result<_, _>>()?,
             session_id: non_empty(self.session),
+            runtime: non_empty(self.runtime),
             ..TraceQuery::default()
         })
     }

@@ -28,8 +28,15 @@ pub(super) async fn list(
     State(api): State<Arc<TraceApi>>,
     Query(query): Query<TracesQuery>,
 ) -> HttpResult {
-    let page = api.store.list(&query.read()?).await.map_err(failure)?;
+    let query = query.read()?;
+    let page = api.store.list(&query).await.map_err(failure)?;
+    // A file that is damaged is listed as far as it can be read, without a number.
+    let total = match query.after {
+        Some(_) => None,
+        None => api.store.count().await.ok(),
+    };
     answer(&TraceList {
+        total,
         traces: page.traces.into_iter().map(Into::into).collect(),
         continuation_token: page.next,
         warning: page.damage.map(|damage| damage.warning()),

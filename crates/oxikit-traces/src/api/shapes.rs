@@ -1,5 +1,6 @@
 //! The types of the responses about traces and log lines.
 
+use super::preview::Preview;
 use crate::{StoredSpan, TokenUsage, TraceStatus, TraceSummary};
 use oxikit_wire::trace::{LogRecord, SpanData, TraceData};
 use schemars::JsonSchema;
@@ -28,11 +29,20 @@ pub struct TraceInfo {
     dropped_spans: u32,
     #[schemars(with = "Usage")]
     usage: TokenUsage,
+    /// The beginning of the input of the root span, as JSON text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<String>,
+    /// The beginning of the message with which the root span has failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 impl From<TraceSummary> for TraceInfo {
     fn from(trace: TraceSummary) -> Self {
+        let Preview { input, error } = Preview::of(&trace.root, trace.status == TraceStatus::Error);
         Self {
+            input,
+            error,
             duration: trace.end.map(|end| end - trace.start),
             trace_id: trace.trace_id,
             name: trace.name,
@@ -56,6 +66,9 @@ pub(crate) struct TraceList {
     pub(super) traces: Vec<TraceInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) continuation_token: Option<String>,
+    /// The number of all stored traces, whatever the filter; only on the first page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) total: Option<u64>,
     /// Names the traces that cannot be read because the file is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) warning: Option<String>,

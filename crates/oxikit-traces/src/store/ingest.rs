@@ -5,6 +5,7 @@
 //! span's number is made of the number of its trace (high bits) and its place in the trace
 //! (low bits), so that the spans of a trace are adjacent in the table.
 
+use oxikit_wire::attribute;
 use rusqlite::OptionalExtension;
 
 use super::blocks;
@@ -74,6 +75,9 @@ pub(super) fn write(
             written.fresh += 1;
             ended.add(number);
         }
+    }
+    if !written.stored.is_empty() {
+        trace.name_runtime(txn, post)?;
     }
     words::guarded(txn, health, || ended.0.iter().try_for_each(|run| words::note_new(txn, *run)))?;
     trace.write(txn, &post.trace, written.is_new_trace, health)?;
@@ -189,11 +193,7 @@ impl TraceRow {
         // The first session that a span names is kept.
         self.session = self.session.take().or_else(|| span.session.clone());
         for (name, value) in &span.labels {
-            txn.sql("INSERT OR IGNORE INTO labels VALUES (?1, ?2, ?3)")?.execute((
-                self.number,
-                name,
-                value,
-            ))?;
+            self.label(txn, name, value)?;
         }
         let is_first = self.spans == 1 && is_new;
         // The head is the first span until a root arrives, which posts may send last. A root that
@@ -204,6 +204,18 @@ impl TraceRow {
             self.shown = Some(Shown::new(post, span));
         }
         Ok(Some((number, had_ended)))
+    }
+
+    /// Labels the trace with the names of the runtime that has sent the post.
+    fn name_runtime(&self, txn: &Txn<'_>, post: &Post) -> Outcome<()> {
+        post.runtime.iter().try_for_each(|name| self.label(txn, attribute::RUNTIME, name))
+    }
+
+    /// Adds a label, by which the trace can be found.
+    fn label(&self, txn: &Txn<'_>, name: &str, value: &str) -> Outcome<()> {
+        let sql = "INSERT OR IGNORE INTO labels VALUES (?1, ?2, ?3)";
+        txn.sql(sql)?.execute((self.number, name, value))?;
+        Ok(())
     }
 
     /// Writes the row: all columns if the root has changed, otherwise only the sums.

@@ -215,8 +215,10 @@ impl Source {
 /// The labels that a trace must have.
 fn labels_of(query: &TraceQuery) -> Vec<(&str, &str)> {
     let session = query.session_id.as_deref().map(|session| (attribute::SESSION_ID, session));
+    let runtime = query.runtime.as_deref().map(|runtime| (attribute::RUNTIME, runtime));
     let labels = query.labels.iter().map(|(name, value)| (&**name, &**value));
-    session.into_iter().chain(labels).collect()
+    // The first one is looked up in the index: a session has fewer traces than a runtime.
+    session.into_iter().chain(labels).chain(runtime).collect()
 }
 
 /// Adds a condition for each label.

@@ -16,7 +16,7 @@ pub(super) fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// The value as people read it: the content of a text, or the JSON of anything else.
-pub(super) fn shown(value: &RawValue) -> Cow<'_, str> {
+pub(crate) fn shown(value: &RawValue) -> Cow<'_, str> {
     text_of(value).unwrap_or(Cow::Borrowed(value.get()))
 }
 

@@ -11,6 +11,7 @@ use super::ids::stored_id;
 use super::members::{Cut, cut, shown, text_of};
 use super::usage::{TokenUsage, usage_of};
 use super::{TraceError, TraceOptions, tokens};
+use crate::peer_process::RuntimeNames;
 
 /// Maximum length of a label in bytes. Traces cannot be filtered by longer ones.
 const MAX_LABEL_BYTES: usize = 256;
@@ -30,6 +31,8 @@ pub(super) struct Post {
     pub(super) end: Option<f64>,
     /// The spans, in the order of the post.
     pub(super) spans: Vec<NewSpan>,
+    /// The names of the runtime that has sent it; empty if that is not known.
+    pub(super) runtime: RuntimeNames,
 }
 
 /// A parsed span.
@@ -81,6 +84,7 @@ impl Post {
             name: post.display_name,
             start: post.start_time,
             end: post.end_time,
+            runtime: RuntimeNames::default(),
         })
     }
 
@@ -98,9 +102,14 @@ impl Post {
             let trace = stored_id(&span.trace_id);
             match posts.iter_mut().rev().find(|post| post.trace == trace) {
                 Some(post) => post.spans.push(new),
-                None => {
-                    posts.push(Self { trace, name: None, start: None, end: None, spans: vec![new] })
-                }
+                None => posts.push(Self {
+                    trace,
+                    name: None,
+                    start: None,
+                    end: None,
+                    spans: vec![new],
+                    runtime: RuntimeNames::default(),
+                }),
             }
         }
         Ok(posts)
@@ -165,7 +174,8 @@ fn labels(attributes: &RawMembers<'_>, is_root: bool) -> (Vec<(String, String)>,
     let mut session = None;
     for (name, value) in &attributes.0 {
         let is_session = matches!(&**name, attribute::SESSION_ID | attribute::SNAPSHOT_ID);
-        let is_label = is_session || (is_root && !name.starts_with(attribute::NAMESPACE));
+        let is_label = is_session
+            || (is_root && !name.starts_with(attribute::NAMESPACE) && name != attribute::RUNTIME);
         if !is_label || value.get().len() > MAX_LABEL_BYTES || labels.len() == MAX_LABELS {
             continue;
         }

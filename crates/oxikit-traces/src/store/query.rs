@@ -46,6 +46,8 @@ pub struct TraceQuery {
     pub labels: Vec<(String, String)>,
     /// The session that an agent worked for.
     pub session_id: Option<String>,
+    /// The runtime that has sent a span of it: its id, or the name of its application.
+    pub runtime: Option<String>,
     /// The filter of the official tools.
     pub filter: Option<TraceFilter>,
 }
@@ -65,6 +67,7 @@ impl Default for TraceQuery {
             text: None,
             labels: Vec::new(),
             session_id: None,
+            runtime: None,
             filter: None,
         }
     }

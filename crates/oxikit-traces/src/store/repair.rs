@@ -15,6 +15,7 @@ use super::post::{NewSpan, Post};
 use super::recent_words::RecentWords;
 use super::upkeep::INDEX_STEP;
 use super::{SCHEMA, TraceOptions, TraceStore, damage, words};
+use crate::peer_process::RuntimeNames;
 use oxikit_sqlite::FileOptions;
 use oxikit_sqlite::connection::{self, OpenError};
 use oxikit_sqlite::damage::Health;
@@ -167,6 +168,8 @@ impl Saved {
             start: row.map(|row| row.start),
             end: row.and_then(|row| row.end),
             spans: std::mem::take(&mut self.spans),
+            // Labels are made again from the spans, which do not name their runtime.
+            runtime: RuntimeNames::default(),
         };
         in_transaction(new, |txn| {
             let written = ingest::write(txn, &post, MAX_SPANS, &RecentWords::default(), health)?;

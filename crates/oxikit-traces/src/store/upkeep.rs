@@ -213,6 +213,14 @@ fn count(txn: &Txn<'_>, table: &str) -> Outcome<i64> {
     Ok(txn.sql(&sql)?.query_row([], |row| row.get(0))?)
 }
 
+/// The number of all traces, for readers: the stored count, and the rows added since.
+pub(super) fn count_traces(connection: &Connection) -> Outcome<u64> {
+    let sql = "SELECT amount + (SELECT COUNT(*) FROM traces WHERE number > counts.last)
+         FROM counts WHERE name = 'traces'";
+    let count: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or_default())
+}
+
 /// Subtracts removed rows, which were all counted, from the stored count. If the newest rows
 /// were removed, SQLite assigns their numbers again, and those have to be counted then.
 fn discount(txn: &Txn<'_>, table: &str, gone: i64) -> Outcome<()> {

@@ -138,7 +138,7 @@ async fn a_trace_has_its_spans_and_sums() {
         "rootSpanId": "s1", "spans": 1, "droppedSpans": 0, "usage": usage});
     let span = json!({"spanId": "s1", "usage": usage, "span": trace["spans"]["s1"]});
     let list = api.get("/traces").await.json();
-    assert_eq!(plain(list), json!({"traces": [summary]}));
+    assert_eq!(plain(list), json!({"traces": [summary], "total": 1}));
     let whole = api.get("/traces/t1").await.json();
     assert_eq!(plain(whole), json!({"trace": summary, "spans": [span]}));
     let missing = api.get("/traces/t2").await;
