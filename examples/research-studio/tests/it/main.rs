@@ -1,0 +1,8 @@
+//! The studio as its users see it: agents over real sockets, flows over HTTP, tools against servers.
+
+mod cards;
+mod flows;
+mod orchestration;
+mod spans;
+mod trace;
+mod web;
