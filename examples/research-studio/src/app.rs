@@ -11,6 +11,7 @@ use oxikit::serve::a2a::A2aAgent;
 use oxikit::{MemoryVectorStore, Turn, TurnReply};
 use tokio_util::task::TaskTracker;
 
+use crate::database::Database;
 use crate::delegation::Directory;
 use crate::offline::OfflineStudio;
 use crate::records::AgentName;
@@ -33,6 +34,8 @@ pub struct App {
     pub documents: Documents,
     /// The index of the documents, by meaning.
     pub library: MemoryVectorStore,
+    /// The tools of a database, which models may call.
+    pub database: Database,
     /// The addresses of the agents.
     pub directory: Directory,
     /// Work that outlives a request, such as canceling a task of another agent.
@@ -70,6 +73,7 @@ impl App {
         tools::define(&ai, &web, &documents, &places.weather);
         let library = ai.define_memory_vector_store("library", &settings.embedder);
         Ok(Self {
+            database: Database::load(&ai, settings.toolbox.as_ref()).await,
             directory: Directory::new(&settings),
             settings: Arc::new(settings),
             places: Arc::new(places),

@@ -6,9 +6,11 @@
 
 pub mod agents;
 pub mod app;
+pub mod database;
 pub mod delegation;
 pub mod error;
 pub mod flows;
+pub mod mcp;
 pub mod offline;
 pub mod records;
 pub mod research;

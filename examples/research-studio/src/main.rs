@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Parser;
 use research_studio::records::AgentName;
-use research_studio::{Settings, Studio};
+use research_studio::{App, Settings, Studio};
 
 /// Eight agents over A2A and twelve flows over HTTP.
 #[derive(Debug, Parser)]
@@ -14,6 +14,9 @@ struct Args {
     /// The port: of the one agent of `--only`, else of the flows.
     #[arg(long)]
     port: Option<u16>,
+    /// Serve the web and file tools over MCP on the standard input and output, and nothing else.
+    #[arg(long)]
+    mcp: bool,
 }
 
 #[tokio::main]
@@ -21,6 +24,10 @@ async fn main() -> Result<()> {
     let args = Args::parse();
     let mut settings = Settings::from_env()?;
     oxikit::serve::init_log();
+    if args.mcp {
+        let app = App::build(settings).await?;
+        return Ok(research_studio::mcp::server(&app).serve_stdio().await?);
+    }
     if args.only.is_empty() {
         settings.port = args.port.unwrap_or(settings.port);
         run_all(settings).await

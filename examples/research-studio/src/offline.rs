@@ -77,6 +77,11 @@ fn answer(request: &GenerateRequest) -> Option<String> {
     if schema.is_some_and(|schema| schema["properties"].get("clarification").is_some()) {
         return Some(json!(plan(question)).to_string());
     }
+    // A tool that the question names is called by the demo model.
+    let tools = request.tools.as_deref().unwrap_or_default();
+    if tools.iter().any(|tool| question.contains(&tool.name)) {
+        return None;
+    }
     let documents = request.docs.as_deref().filter(|docs| !docs.is_empty() && schema.is_none())?;
     let texts: Vec<String> = documents.iter().map(Document::to_text).collect();
     Some(quoted(question, &texts))

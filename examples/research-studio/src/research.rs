@@ -4,10 +4,10 @@ use oxikit::prelude::*;
 use oxikit::wire::Artifact;
 use oxikit::{Generate, Turn, TurnReply};
 
-use crate::UserError;
 use crate::records::{Findings, Source};
 use crate::tools::readable::Page;
 use crate::words::{keywords, overlap, sentences, shortened};
+use crate::{App, UserError};
 
 /// Maximum number of sources of one agent.
 pub const MAX_SOURCES: usize = 4;
@@ -83,19 +83,22 @@ pub fn summary(ctx: &Context, prompt: &str, question: &str, sources: &[Source]) 
     ctx.prompt(prompt, json!({ "question": question })).docs(sources.iter().map(document))
 }
 
-/// Ends the turn of a research agent: streams the summary, and adds the artifact `findings`.
+/// Ends the turn of a research agent: streams the summary, for which the model may ask the database,
+/// and adds the artifact `findings`.
 pub async fn conclude(
+    app: &App,
     turn: &Turn<Topic>,
     prompt: &str,
     question: &str,
     sources: Vec<Source>,
 ) -> Result<TurnReply> {
-    if sources.is_empty() {
+    if sources.is_empty() && app.database.tools.is_empty() {
         turn.add_artifact(artifact(&Findings::default())).await?;
         return Ok(turn.answer("No source says anything about this."));
     }
     turn.progress(format!("summarising {} sources", sources.len())).await?;
-    let reply = turn.stream(summary(turn.context(), prompt, question, &sources)).await?;
+    let call = app.database.offer(summary(turn.context(), prompt, question, &sources));
+    let reply = turn.stream(call).await?;
     let findings = Findings { summary: reply.text(), sources };
     turn.add_artifact(artifact(&findings)).await?;
     Ok(turn.answer(findings.summary))

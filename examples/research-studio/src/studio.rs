@@ -126,13 +126,17 @@ impl Studio {
     /// What runs where, for people.
     pub fn summary(&self) -> String {
         let settings = &self.app.settings;
-        let mut lines = vec![
-            format!("model:  {}", settings.model),
-            format!("store:  {}", self.app.stores.place),
-        ];
+        // The first line is for programs that start this one.
+        let first = self.agents.first().map(|(_, url)| format!("listening on {url}"));
+        let mut lines: Vec<String> = first.into_iter().collect();
+        lines.extend([
+            format!("model:    {}", settings.model),
+            format!("store:    {}", self.app.stores.place),
+            format!("database: {}", self.app.database.state),
+        ]);
         if self.app.places.sample_site.is_some() {
             lines.push(
-                "web:    the sample site, whose articles are about home batteries".to_owned(),
+                "web:      the sample site, whose articles are about home batteries".to_owned(),
             );
         }
         lines.push("agents:".to_owned());

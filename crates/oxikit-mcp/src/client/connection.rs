@@ -7,9 +7,9 @@ use std::time::Duration;
 use oxikit_core::{Result, Status, StatusCode};
 use oxikit_wire::JsonObject;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, GetPromptRequestParams,
-    GetPromptResult, Implementation, Prompt, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResult, Resource, Tool,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
+    GetPromptRequestParams, GetPromptResult, Implementation, Prompt, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResult, Resource, Tool,
 };
 use rmcp::service::{ClientInitializeError, RunningService, serve_client_with_lifecycle};
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
@@ -55,12 +55,20 @@ impl Connection {
         self.0.list_all_resources().await.map_err(status_of)
     }
 
-    pub(super) async fn call_tool(&self, name: &str, arguments: JsonObject) -> Result<CallToolResult> {
+    pub(super) async fn call_tool(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+    ) -> Result<CallToolResult> {
         let request = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
         self.0.call_tool(request).await.map_err(status_of)
     }
 
-    pub(super) async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<GetPromptResult> {
+    pub(super) async fn prompt(
+        &self,
+        name: &str,
+        arguments: JsonObject,
+    ) -> Result<GetPromptResult> {
         let request = GetPromptRequestParams::new(name).with_arguments(arguments);
         self.0.get_prompt(request).await.map_err(status_of)
     }
@@ -114,5 +122,6 @@ fn status_of(error: ServiceError) -> Status {
         ServiceError::Timeout { .. } => StatusCode::DeadlineExceeded,
         _ => StatusCode::Unavailable,
     };
-    Status::new(code, format!("the MCP server has not answered the request: {error}")).caused_by(error)
+    Status::new(code, format!("the MCP server has not answered the request: {error}"))
+        .caused_by(error)
 }

@@ -2,6 +2,7 @@
 
 mod cards;
 mod flows;
+mod mcp;
 mod orchestration;
 mod spans;
 mod trace;

@@ -30,7 +30,7 @@ async fn turn(app: App, turn: Turn<Topic>) -> Result<TurnReply> {
     };
     turn.progress("searching papers").await?;
     let sources = find(&app, turn.context(), &question).await?;
-    research::conclude(&turn, PROMPT, &question, sources).await
+    research::conclude(&app, &turn, PROMPT, &question, sources).await
 }
 
 /// The papers whose abstracts fit the question best.

@@ -30,7 +30,7 @@ async fn turn(app: App, turn: Turn<Topic>) -> Result<TurnReply> {
     };
     turn.progress("reading the news").await?;
     let sources = find(&app, turn.context(), &question).await?;
-    research::conclude(&turn, PROMPT, &question, sources).await
+    research::conclude(&app, &turn, PROMPT, &question, sources).await
 }
 
 /// The articles of the feed that fit the question best. One that cannot be read is represented by

@@ -28,7 +28,7 @@ async fn turn(app: App, turn: Turn<Topic>) -> Result<TurnReply> {
     };
     turn.progress("searching the web").await?;
     let sources = find(&app, turn.context(), &question).await?;
-    research::conclude(&turn, PROMPT, &question, sources).await
+    research::conclude(&app, &turn, PROMPT, &question, sources).await
 }
 
 /// The passages of the web that fit the question best. Pages that cannot be read are left out.
