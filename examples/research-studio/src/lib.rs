@@ -15,6 +15,7 @@ pub mod offline;
 pub mod records;
 pub mod research;
 pub mod sample_site;
+pub mod serverless;
 pub mod settings;
 pub mod stores;
 pub mod studio;

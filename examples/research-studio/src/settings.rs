@@ -32,7 +32,8 @@ pub struct Settings {
     pub first_agent_port: u16,
     /// Addresses of agents that run elsewhere.
     pub agent_urls: BTreeMap<AgentName, String>,
-    /// The URL under which clients reach this server, if it is not the address that it listens on.
+    /// The URL under which clients reach an agent that runs alone, if it is not the address that it
+    /// listens on.
     pub public_url: Option<String>,
     /// The key that callers of agents and flows need. Without one only this machine can call.
     pub api_key: Option<Secret<String>>,

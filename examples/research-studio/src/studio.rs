@@ -43,6 +43,8 @@ impl Studio {
     ///
     /// As [`start`](Self::start).
     pub async fn start_all(settings: Settings) -> Result<Self> {
+        // The agents have several addresses.
+        let settings = Settings { public_url: None, ..settings };
         Self::start(settings, &AgentName::ALL).await
     }
 
@@ -81,6 +83,9 @@ impl Studio {
         }
         if let Some(auth) = self.app.auth() {
             server = server.auth(auth);
+        }
+        if let Some(url) = &settings.public_url {
+            server = server.public_url(url);
         }
         Ok(server.bind().await?)
     }

@@ -1,13 +1,15 @@
 // The official JS client of A2A 0.3 drives the research studio. Prints `ok name` or
 // `FAILED name: why` for every case.
 //
-//   node cases.mjs http://127.0.0.1:PORT   (the orchestrator)
+//   node cases.mjs PROGRAM   (the program of the studio)
 
 import assert from 'node:assert/strict';
 import { A2AClient } from 'a2a-js-0.3.14/client';
+import { startStudio, stopAll, stuckSearch } from './studio.mjs';
 
 const QUESTION = 'Are home batteries worth their price?';
-const client = await A2AClient.fromCardUrl(`${process.argv[2]}/.well-known/agent-card.json`);
+const connect = ({ url }) => A2AClient.fromCardUrl(`${url}/.well-known/agent-card.json`);
+const client = await connect(await startStudio());
 
 const message = (text, task) => ({
   message: {
@@ -87,6 +89,24 @@ const cases = {
     assert.equal(report(task).question, 'Batteries price at home');
   },
 
+  'an agent that is killed at work is replaced': async () => {
+    const search = await stuckSearch();
+    const agent = await startStudio(['--only', 'webResearch', '--port', '0'], {
+      STUDIO_SEARCH_URL: search.url,
+    });
+    const studio = await startStudio([], { STUDIO_AGENTS: `webResearch=${agent.url}` });
+    const orchestrator = await connect(studio);
+    const answer = orchestrator.sendMessage(message(QUESTION));
+    await search.asked;
+    agent.process.kill('SIGKILL');
+    const { result } = await answer;
+    assert.equal(result.status.state, 'completed');
+    const { citations, notes } = report(result);
+    const note = 'Web research could not be reached; News research took its step.';
+    assert.deepEqual(notes, [note]);
+    assert.ok(citations.length >= 4, `${citations.length} citations`);
+  },
+
   'a task that has ended cannot be canceled': async () => {
     const task = await send(QUESTION);
     const answer = await client.cancelTask({ id: task.id });
@@ -104,4 +124,5 @@ for (const [name, run] of Object.entries(cases)) {
     console.log(`FAILED ${name}: ${String(error.message).replaceAll('\n', ' ')}`);
   }
 }
+stopAll();
 process.exit(failed ? 1 : 0);

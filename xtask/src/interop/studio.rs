@@ -12,16 +12,12 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     suites: &[Suite { name: "studio/js-client", needs: &["npm"], run: js_client }],
 };
 
+/// The cases start the studio themselves: one of them kills an agent.
 fn js_client(places: &Places) -> Result<Score> {
     install_js()?;
-    let data = places.scratch.join("studio");
-    let mut app = Command::new(places.bins.join("research-studio"));
-    app.env("STUDIO_AGENT_PORT", "0")
-        .env("STUDIO_DATA", data)
-        .env("STUDIO_MODEL", "offline/studio");
-    app.env_remove("DATABASE_URL").env_remove("TOOLBOX_URL");
-    let app = places.start(&mut app, "app")?;
     let mut cases = Command::new("node");
-    cases.arg("cases.mjs").arg(&app.url).current_dir(places.sources.join("js"));
-    places.score(&mut cases, "js-client")
+    cases.arg("cases.mjs").arg(places.bins.join("research-studio"));
+    cases.env("STUDIO_DATA", places.scratch.join("studio")).env("STUDIO_MODEL", "offline/studio");
+    cases.env_remove("DATABASE_URL").env_remove("TOOLBOX_URL");
+    places.score(cases.current_dir(places.sources.join("js")), "js-client")
 }
