@@ -12,6 +12,8 @@ mod docs_page;
 mod manager;
 mod prompts_page;
 mod reflection;
+mod studio;
+mod toolbox;
 mod web_page;
 
 use std::fs::{self, File};
@@ -35,13 +37,15 @@ const START: Duration = Duration::from_secs(30);
 pub(crate) const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-const PROTOCOLS: [&Protocol; 8] = [
+const PROTOCOLS: [&Protocol; 10] = [
     &a2a::PROTOCOL,
     &action_http::PROTOCOL,
     &agents::PROTOCOL,
     &docs_page::PROTOCOL,
     &prompts_page::PROTOCOL,
     &reflection::PROTOCOL,
+    &studio::PROTOCOL,
+    &toolbox::PROTOCOL,
     &web_page::PROTOCOL,
     &manager::PROTOCOL,
 ];

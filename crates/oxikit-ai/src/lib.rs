@@ -81,10 +81,13 @@ pub use operation::{
 };
 pub use oxikit_core::chat::{Chat, ChatReply, ChatTurn, DetachedTurn, LocalAgent, ToolInterrupt};
 pub use oxikit_core::ports::memory::MemorySessions;
-pub use oxikit_core::ports::{PromptOrigin, PromptSource, PromptText, PromptTextKind};
+pub use oxikit_core::ports::{
+    PromptOrigin, PromptSource, PromptText, PromptTextKind, SessionStore, StreamStore, TaskStore,
+};
 pub use oxikit_core::{
-    Action, ActionContext, ActionKind, Call, Context, Emitter, Event, Payload, Registry, Result,
-    ResultExt, Run, Schema, Secret, Status, StatusCode,
+    Action, ActionContext, ActionKind, Call, Context, Emitter, Event, OpenSpan, Payload, Registry,
+    Result, ResultExt, Run, Schema, Secret, SpanExporter, SpanId, SpanRecord, Status, StatusCode,
+    TraceId, TraceParent,
 };
 pub use oxikit_macros::tool;
 pub use oxikit_wire as wire;

@@ -86,6 +86,31 @@ impl Oxikit {
         Ok(Prompt { name, ai: self.clone() })
     }
 
+    /// Defines a prompt by the text of a prompt file, front matter and template: for files that are
+    /// part of the program, by `include_str!`. A prompt of the same name is replaced.
+    ///
+    /// ```
+    /// # use oxikit::prelude::*;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<()> {
+    /// let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build()?;
+    /// let joke = ai.define_prompt_text("joke", "---\nconfig: {temperature: 1}\n---\nA joke about {{topic}}.")?;
+    /// println!("{}", joke.call(json!({"topic": "tea"})).await?.text());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`define_prompt`](Self::define_prompt).
+    pub fn define_prompt_text(
+        &self,
+        name: impl Into<String>,
+        source: impl Into<Arc<str>>,
+    ) -> Result<Prompt> {
+        let name = name.into();
+        self.library().define_text(self.registry(), name.clone(), source.into())?;
+        Ok(Prompt { name, ai: self.clone() })
+    }
+
     /// Begins a generate call with a defined prompt. A variant is named after a
     /// dot: `greeting.formal`. Options that are set on the call override those of the
     /// prompt, and [`messages`](Generate::messages) are the history, which stands where the

@@ -19,13 +19,23 @@
 //! ```
 //!
 //! The crate `rmcp` implements the protocol. Its generic code is compiled once, in this crate,
-//! and none of its types are public here. Only tools are supported: no prompts, resources or
+//! and none of its types are public here. The server has only tools: no prompts, resources or
 //! sampling.
+//!
+//! With the feature `client`, `McpClient` makes actions of the tools, prompts and resources of any
+//! MCP server.
 
+// Says on docs.rs which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "client")]
+mod client;
 mod handler;
 mod input;
 mod server;
 mod tool;
 
+#[cfg(feature = "client")]
+pub use client::McpClient;
 pub use server::McpServer;
 pub use tool::{Effect, McpTool};

@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 
-use oxikit_core::Status;
+use oxikit_core::{Action, Call, Registry, Status};
 use rmcp::service::{ServerInitializeError, serve_server};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::handler::ToolHandler;
 use crate::input::WatchedInput;
-use crate::tool::{McpTool, ToolFunction};
+use crate::tool::{Effect, McpTool, ToolFunction};
 
 /// An MCP server that offers tools to one client.
 ///
@@ -59,6 +59,32 @@ impl McpServer {
     {
         self.handler.add(tool, ToolFunction::new(function));
         self
+    }
+
+    /// Adds an action as a tool, with its name, its description and the schema of its input, which
+    /// is checked. It runs in this registry, as a new trace.
+    ///
+    /// ```
+    /// use oxikit_core::{Action, ActionKind, Registry};
+    /// use oxikit_mcp::{Effect, McpServer};
+    ///
+    /// let registry = Registry::default();
+    /// let double = Action::builder(ActionKind::Tool, "double").handler(|n: u32| async move { Ok(2 * n) });
+    /// let server = McpServer::new("numbers", "1.0.0").action(&registry, double, Effect::Reads);
+    /// ```
+    pub fn action(self, registry: &Registry, action: Action, effect: Effect) -> Self {
+        let descriptor = action.descriptor();
+        let description = descriptor.description.clone().unwrap_or_default();
+        let tool = McpTool::new(action.name(), description, effect);
+        let tool = match &descriptor.input_schema {
+            Some(schema) => tool.with_input(schema.clone()),
+            None => tool,
+        };
+        let registry = registry.clone();
+        self.tool(tool, move |arguments| {
+            let (action, registry) = (action.clone(), registry.clone());
+            async move { action.run(Call::new(arguments).in_registry(&registry)).await?.parse() }
+        })
     }
 
     /// Serves on the standard input and output of the process until the input ends.

@@ -72,6 +72,7 @@ pub use auth::{
 };
 #[cfg(feature = "dev-tools")]
 pub use dev_tools::{dev_agents, dev_tools, reflect};
+pub use end::asked_to_end;
 pub use exposed::Expose;
 #[cfg(feature = "jwt")]
 pub use jwt::{Algorithm, JwtAuth};

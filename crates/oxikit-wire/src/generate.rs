@@ -185,6 +185,18 @@ impl GenerateResponseChunk {
     }
 }
 
+impl From<&str> for GenerateResponseChunk {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for GenerateResponseChunk {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
 impl From<Vec<Part>> for GenerateResponseChunk {
     fn from(content: Vec<Part>) -> Self {
         Self { content, ..Self::default() }

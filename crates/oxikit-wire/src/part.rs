@@ -17,6 +17,9 @@ use serde_json::Value;
 
 use crate::JsonObject;
 
+/// The member of a custom part that reports the progress of a turn.
+const PROGRESS: &str = "progress";
+
 /// One part of a message: text, media, a tool request, a tool response and so on.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "PartMembers")]
@@ -131,6 +134,21 @@ impl Part {
         Self::new(PartKind::Reasoning(text.into()))
     }
 
+    /// Progress of a running turn, for people: a custom part `{"progress": …}`, which is part of a
+    /// stream and never of a message. Clients that do not know it ignore it.
+    ///
+    /// ```
+    /// use oxikit_wire::Part;
+    ///
+    /// let part = Part::progress("reading 3 pages");
+    /// assert_eq!(part.as_progress(), Some("reading 3 pages"));
+    /// assert_eq!(part.as_text(), None);
+    /// ```
+    pub fn progress(text: impl Into<String>) -> Self {
+        let text = Value::String(text.into());
+        Self::new(PartKind::Custom(JsonObject::from_iter([(PROGRESS.to_owned(), text)])))
+    }
+
     /// A resource, replaced by its content before the model is called.
     pub fn resource(uri: impl Into<String>) -> Self {
         Self::new(PartKind::Resource(ResourceRef { uri: uri.into() }))
@@ -204,6 +222,22 @@ impl Part {
     pub fn as_media(&self) -> Option<&Media> {
         match &self.kind {
             PartKind::Media(media) => Some(media),
+            _ => None,
+        }
+    }
+
+    /// The JSON value, if this is a data part.
+    pub fn as_data(&self) -> Option<&Value> {
+        match &self.kind {
+            PartKind::Data(data) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// The text of a [progress](Self::progress) part, if this is one.
+    pub fn as_progress(&self) -> Option<&str> {
+        match &self.kind {
+            PartKind::Custom(members) => members.get(PROGRESS)?.as_str(),
             _ => None,
         }
     }

@@ -44,6 +44,20 @@ pub struct Artifact {
     pub metadata: Option<JsonObject>,
 }
 
+impl Artifact {
+    /// An artifact with this name and content.
+    ///
+    /// ```
+    /// use oxikit_wire::{Artifact, Part};
+    ///
+    /// let report = Artifact::new("report", [Part::text("# Tea")]);
+    /// assert_eq!(report.name.as_deref(), Some("report"));
+    /// ```
+    pub fn new(name: impl Into<String>, parts: impl IntoIterator<Item = Part>) -> Self {
+        Self { name: Some(name.into()), parts: parts.into_iter().collect(), metadata: None }
+    }
+}
+
 /// The state of a session at the end of a turn, or while a detached one runs.
 ///
 /// Snapshots of one session form a tree by `parentId`, normally a chain. Times

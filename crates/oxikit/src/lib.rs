@@ -54,7 +54,9 @@
 //! | send spans to an OpenTelemetry collector | `oxikit::serve::serve` | `otlp` |
 //! | keep sessions and streams in a database | `oxikit::sql` | `sqlite`, `postgres` |
 //! | call actions and agents of other servers | `oxikit::client` | `client` |
+//! | send requests to URLs that users or models have chosen | `oxikit::outgoing` | `outgoing` |
 //! | serve tools to coding agents | `oxikit::mcp` | `mcp` |
+//! | use tools, prompts and resources of MCP servers | `oxikit::mcp::McpClient` | `mcp-client` |
 //! | use `?` on errors of `anyhow` | [`Status`] | `anyhow` |
 //!
 //! The crates can also be used without this one. Code that the [`tool`] attribute generates
@@ -72,6 +74,8 @@ pub use oxikit_ai::*;
 pub use oxikit_client as client;
 #[cfg(feature = "mcp")]
 pub use oxikit_mcp as mcp;
+#[cfg(feature = "outgoing")]
+pub use oxikit_outgoing as outgoing;
 #[cfg(feature = "providers")]
 pub use oxikit_providers as providers;
 #[cfg(feature = "serve")]

@@ -5,13 +5,15 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use oxikit_core::{Context, Result};
-use oxikit_wire::{AgentFinishReason, AgentInput, Artifact, GenerateResponseChunk, Message, Role};
+use oxikit_wire::{
+    AgentFinishReason, AgentInput, Artifact, GenerateResponseChunk, Message, Part, Role,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Session, resume};
-use crate::{Generate, GenerateExt};
+use crate::{Generate, GenerateExt, Reply};
 
 /// A turn of a conversation: the input, and the session to work on. `S` is the type of the
 /// custom state. [`AgentBuilder::turn`](crate::AgentBuilder::turn) has an example.
@@ -53,6 +55,13 @@ impl<S> Turn<S> {
         self.parts.input.message.as_ref().map(|message| message.text()).unwrap_or_default()
     }
 
+    /// The value of the message's first data part; `None` if it has none or if the value is not a
+    /// `T`.
+    pub fn data<T: DeserializeOwned>(&self) -> Option<T> {
+        let message = self.parts.input.message.as_ref()?;
+        T::deserialize(message.content.iter().find_map(Part::as_data)?).ok()
+    }
+
     /// The session, to read and change its messages, state and artifacts.
     pub fn session(&self) -> &Session {
         &self.parts.session
@@ -82,6 +91,45 @@ impl<S> Turn<S> {
     /// `CANCELLED` if the reader of the stream has gone.
     pub async fn emit(&self, chunk: impl Into<GenerateResponseChunk>) -> Result<()> {
         self.parts.session.send_chunk(chunk.into()).await
+    }
+
+    /// Tells the reader of the stream what the agent is doing, in a line for people. It is not part
+    /// of the answer and is not stored. Clients of A2A get it as a status `working` with this text.
+    ///
+    /// # Errors
+    ///
+    /// `CANCELLED` if the reader of the stream has gone.
+    pub async fn progress(&self, text: impl Into<String>) -> Result<()> {
+        self.emit(GenerateResponseChunk::from(vec![Part::progress(text)])).await
+    }
+
+    /// Runs a call of a model, and sends the pieces of its answer to the reader of the stream.
+    /// The answer is not added to the conversation.
+    ///
+    /// ```
+    /// use oxikit::prelude::*;
+    /// use oxikit::{Agent, Turn};
+    ///
+    /// # fn main() -> Result<()> {
+    /// let ai = Oxikit::builder().build()?;
+    /// ai.define_agent(Agent::builder("poet").turn(|turn: Turn| async move {
+    ///     turn.progress("writing").await?;
+    ///     let poem = turn.generate().system("Answer in rhymes.").prompt(turn.text());
+    ///     let poem = turn.stream(poem).await?;
+    ///     Ok(turn.answer(poem.text()))
+    /// }))?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The status with which the call failed; `CANCELLED` if the reader of the stream has gone.
+    pub async fn stream<T: Send + 'static>(&self, call: Generate<T>) -> Result<Reply<T>> {
+        let mut stream = call.stream();
+        while let Some(chunk) = stream.next().await {
+            self.emit(chunk?).await?;
+        }
+        stream.finish().await
     }
 
     /// Adds an artifact, or replaces the one of the same name; see [`Session::add_artifact`].
@@ -129,6 +177,13 @@ impl<S> Turn<S> {
         let message = Arc::new(Message::model(text.into()));
         self.parts.session.add_message(message.clone());
         TurnReply { message: Some(message), ..TurnReply::default() }
+    }
+
+    /// Asks the caller a question: adds it to the conversation and ends the turn. The answer is the
+    /// message of the next turn. The finish reason is `interrupted`, so that a task of A2A becomes
+    /// `input-required`.
+    pub fn ask(&self, question: impl Into<String>) -> TurnReply {
+        self.answer(question).because(AgentFinishReason::Interrupted)
     }
 }
 

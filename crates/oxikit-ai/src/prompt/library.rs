@@ -83,6 +83,18 @@ impl Library {
         contents.make(registry, &name)
     }
 
+    /// Defines a prompt by the text of a prompt file, or replaces it.
+    pub(super) fn define_text(
+        &self,
+        registry: &Registry,
+        name: String,
+        text: Arc<str>,
+    ) -> Result<()> {
+        let mut contents = self.lock();
+        contents.recipes.insert(name.clone(), Recipe::Text(Owner::CODE, text.into()));
+        contents.make(registry, &name)
+    }
+
     /// Defines a partial in code, or replaces it, and compiles all prompts again.
     pub(super) fn define_partial(&self, registry: &Registry, name: String, text: Arc<str>) {
         let mut contents = self.lock();

@@ -1,7 +1,7 @@
 //! The answer of an agent to a message.
 
 use oxikit_core::{Result, Status};
-use oxikit_wire::a2a::{Message, Part, StreamResponse, Task, TaskState};
+use oxikit_wire::a2a::{Artifact, Message, Part, StreamResponse, Task, TaskState};
 
 /// The answer of an agent: a task, or one message without a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,11 @@ impl A2aReply {
             Self::Task(task) => Some(task),
             Self::Message(_) => None,
         }
+    }
+
+    /// The artifact of the task with this name, if there is one.
+    pub fn artifact(&self, name: &str) -> Option<&Artifact> {
+        self.task()?.artifacts.iter().find(|artifact| artifact.name.as_deref() == Some(name))
     }
 
     /// The state of the task, if there is one.

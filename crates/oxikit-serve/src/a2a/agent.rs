@@ -2,7 +2,7 @@
 //!
 //! The conversation (`contextId`) is the agent's session, so that tasks of one conversation go on
 //! from each other. Text that the model streams is published as chunks of one artifact, artifacts
-//! of the agent as artifacts of the same name. An interrupt becomes `input-required`: its message
+//! of the agent as artifacts of the same name, and progress as a status `working`. An interrupt becomes `input-required`: its message
 //! has a data part with the tool requests that wait, and the client's next message answers them.
 
 use async_trait::async_trait;
@@ -124,12 +124,21 @@ impl Answer {
             // Says that nothing follows; the output does so too.
             return Ok(());
         }
-        self.release(false, updates).await?;
+        let content = chunk.model_chunk.map(|chunk| chunk.content).unwrap_or_default();
+        if let Some(progress) = content.iter().find_map(oxikit_wire::Part::as_progress) {
+            return updates.working(progress).await;
+        }
         if let Some(artifact) = chunk.artifact {
+            self.release(false, updates).await?;
             return updates.artifact(artifact_of(&artifact)).await;
         }
-        let content = chunk.model_chunk.map(|chunk| chunk.content).unwrap_or_default();
-        self.held = Some(agent_parts(&content)).filter(|parts| !parts.is_empty());
+        let parts = agent_parts(&content);
+        // A change of the state has no content. It must not keep the chunk before it from being
+        // the last one.
+        if !parts.is_empty() {
+            self.release(false, updates).await?;
+            self.held = Some(parts);
+        }
         Ok(())
     }
 

@@ -213,6 +213,41 @@ pub struct AgentSkill {
     pub security_requirements: Vec<SecurityRequirement>,
 }
 
+impl AgentSkill {
+    /// A skill. Its id is unique within the card.
+    ///
+    /// ```
+    /// use oxikit_wire::a2a::AgentSkill;
+    ///
+    /// let skill = AgentSkill::new("sort", "Sorting", "Sorts lists.")
+    ///     .with_tags(["lists"])
+    ///     .with_examples(["Sort 3, 1, 2"]);
+    /// assert_eq!(skill.tags, ["lists"]);
+    /// ```
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Self {
+        let (id, name, description) = (id.into(), name.into(), description.into());
+        Self { id, name, description, ..Self::default() }
+    }
+
+    /// The same skill with these tags, by which clients find it.
+    #[must_use]
+    pub fn with_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same skill with examples of messages for it.
+    #[must_use]
+    pub fn with_examples<T: Into<String>>(mut self, examples: impl IntoIterator<Item = T>) -> Self {
+        self.examples = examples.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
 /// A signature of a card: a JWS in its JSON form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentCardSignature {

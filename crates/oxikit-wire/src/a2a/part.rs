@@ -90,6 +90,14 @@ impl Part {
             _ => None,
         }
     }
+
+    /// The JSON value, if this is a part of data.
+    pub fn as_data(&self) -> Option<&Value> {
+        match &self.content {
+            PartContent::Data(data) => Some(data),
+            _ => None,
+        }
+    }
 }
 
 /// The members of a part as they are read. Exactly one of the first four is there.

@@ -1,5 +1,6 @@
 //! Tasks and their events.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::proto::empty_is_none;
@@ -153,6 +154,23 @@ impl Artifact {
                 self.extensions.push(extension.clone());
             }
         }
+    }
+
+    /// All its text.
+    pub fn text(&self) -> String {
+        self.parts.iter().filter_map(Part::as_text).collect()
+    }
+
+    /// The value of its first data part; `None` if it has none or if the value is not a `T`.
+    ///
+    /// ```
+    /// use oxikit_wire::a2a::{Artifact, Part};
+    ///
+    /// let artifact = Artifact::new("sum", vec![Part::text("three: "), Part::data(3)]);
+    /// assert_eq!((artifact.text(), artifact.data()), ("three: ".to_owned(), Some(3)));
+    /// ```
+    pub fn data<T: DeserializeOwned>(&self) -> Option<T> {
+        T::deserialize(self.parts.iter().find_map(Part::as_data)?).ok()
     }
 
     /// The same artifact with a name.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use oxikit::Turn;
 use oxikit::prelude::*;
 use oxikit_core::ports::memory::{MemorySessions, MemoryTasks};
 use oxikit_serve::a2a::A2aAgent;
@@ -56,6 +57,56 @@ async fn the_last_chunk_of_an_answer_says_that_it_is_the_last() {
         assert_eq!(update["lastChunk"] == true, place + 1 == updates.len(), "{answer}");
         assert_ne!(update["artifact"]["parts"][0]["text"], "", "{answer}");
     }
+}
+
+/// A custom agent reports its progress, changes its state after its last chunk, and asks.
+#[tokio::test]
+async fn a_turn_reports_progress_and_asks() {
+    let ai = offline();
+    let turn = |turn: Turn<Vec<String>>| async move {
+        if turn.data::<u32>() != Some(3) {
+            return Ok(turn.ask("How many?"));
+        }
+        turn.progress("brewing").await?;
+        turn.emit("three ").await?;
+        turn.emit("cups").await?;
+        turn.update(|orders| orders.push("tea".to_owned())).await?;
+        Ok(turn.answer("three cups"))
+    };
+    let agent = Agent::builder("shop").store(MemorySessions::default()).turn(turn);
+    let agent = ai.define_agent(agent).unwrap();
+    let app = shop(&ai, &agent).await;
+    let asked = send(&app, message("Tea, please.")).await;
+    assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{asked}");
+    assert_eq!(asked["status"]["message"]["parts"], json!([{ "text": "How many?" }]));
+
+    let mut answer = for_task(message(""), &asked);
+    answer["parts"] = json!([{ "data": 3 }]);
+    let params = json!({ "message": answer });
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": params,
+    });
+    let headers = "Content-Type: application/json\r\n";
+    let answer = app.request("POST", "/shop/", headers, &body.to_string()).await;
+    let answer = answer.text();
+    let events = answer.lines().filter_map(|line| line.strip_prefix("data: "));
+    let seen: Vec<Value> = events
+        .map(|event| serde_json::from_str::<Value>(event).unwrap()["result"].take())
+        .filter_map(|event| match event.get("artifactUpdate") {
+            Some(update) => {
+                Some(json!([update["artifact"]["parts"][0]["text"], update["lastChunk"]]))
+            }
+            None => {
+                let message = &event["statusUpdate"]["status"]["message"]["parts"][0]["text"];
+                message.is_string().then(|| message.clone())
+            }
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [json!("brewing"), json!(["three ", null]), json!(["cups", true])],
+        "{answer}"
+    );
 }
 
 #[tokio::test]
