@@ -39,7 +39,8 @@ async fn main() -> Result<()> {
 async fn run_all(settings: Settings) -> Result<()> {
     let studio = Studio::start_all(settings).await?;
     let flows = studio.flow_server()?;
-    println!("{}", studio.summary());
+    let port = studio.app.settings.port;
+    println!("{}\nflows:    http://127.0.0.1:{port}, described at /docs", studio.summary());
     flows.serve().await?;
     studio.stop().await;
     Ok(())

@@ -152,8 +152,10 @@ pub(crate) async fn stored(database: &str) -> Result<()> {
     let client = A2aClient::connect(second.url(AgentName::Coder).context("no agent")?).await?;
     let reply = client.send(OutgoingMessage::new("In Rust").follow(&asked)).await?;
     ensure!(reply.state() == Some(TaskState::Completed), "{reply:?}");
-    let program = reply.artifact("program.rs").context("there is no program")?.text();
-    ensure!(program.contains("Sort a list"), "{program}");
+    let program: Option<Value> = reply.artifact("program").and_then(|artifact| artifact.data());
+    let program = program.context("there is no program")?;
+    ensure!(program["file"] == "program.rs", "{program}");
+    ensure!(program["text"].to_string().contains("Sort a list"), "{program}");
     second.stop().await;
     Ok(())
 }
