@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Parser;
 use research_studio::records::AgentName;
+use research_studio::settings::StoreSetting;
 use research_studio::{App, Settings, Studio};
 
 /// Eight agents over A2A and twelve flows over HTTP.
@@ -25,6 +26,8 @@ async fn main() -> Result<()> {
     let mut settings = Settings::from_env()?;
     oxikit::serve::init_log();
     if args.mcp {
+        // The tools have no conversations.
+        settings.store = StoreSetting::Memory;
         let app = App::build(settings).await?;
         return Ok(research_studio::mcp::server(&app).serve_stdio().await?);
     }
