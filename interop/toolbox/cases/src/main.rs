@@ -7,13 +7,14 @@ mod everything;
 mod server;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
 use server::Toolbox;
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<ExitCode> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let program = arguments.next().context("the first argument is the program of Toolbox")?;
     let folder = arguments.next().context("the second argument is the folder of its files")?;
@@ -27,7 +28,8 @@ async fn main() -> Result<()> {
     failed += everything::run(&script).await;
     let stored = cases::stored(&database).await;
     failed += report("studio", [("conversations outlive it in PostgreSQL", stored)]);
-    std::process::exit(i32::from(failed > 0));
+    // The child processes end with the values above.
+    Ok(ExitCode::from(u8::from(failed > 0)))
 }
 
 /// Prints the results of cases, and returns the number of those that failed.
