@@ -78,6 +78,8 @@ pub use exposed::Expose;
 pub use jwt::{Algorithm, JwtAuth};
 #[cfg(feature = "log")]
 pub use log::init_log;
+#[cfg(feature = "otlp")]
+pub use otlp::export_spans;
 pub use oxikit_http::Limits;
 #[cfg(feature = "dev-tools")]
 pub use oxikit_reflection::{AgentsApi, DevConfig, DevTools, dev_log_layer};

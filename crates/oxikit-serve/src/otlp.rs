@@ -18,12 +18,26 @@ const LAST_SPANS: Duration = Duration::from_secs(3);
 #[derive(Default)]
 struct Exports(AtomicBool);
 
-/// Adds the exporter that OpenTelemetry's standard variables describe; does nothing if they
-/// name no collector.
+/// Sends the spans of an application to the collector that OpenTelemetry's standard variables
+/// describe, such as `OTEL_EXPORTER_OTLP_ENDPOINT`; does nothing if they name none.
+///
+/// [`Server::serve`](crate::Server::serve) and `reflect` do this themselves. It is for programs
+/// that bind their servers or use a [router](crate::Server::router):
+///
+/// ```
+/// # fn example(ai: oxikit::Oxikit) -> std::io::Result<()> {
+/// oxikit_serve::export_spans(&ai)?;
+/// let routes = oxikit_serve::Server::new(&ai).router();
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 ///
 /// If a variable has a value that cannot be understood, such as an unknown protocol.
+pub fn export_spans(app: &impl AsRef<Registry>) -> io::Result<()> {
+    export(app.as_ref())
+}
+
 pub(crate) fn export(registry: &Registry) -> io::Result<()> {
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
     let Some(config) = OtlpConfig::from_env().map_err(invalid)? else { return Ok(()) };

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Parser;
 use research_studio::records::AgentName;
+use research_studio::settings::StoreSetting;
 use research_studio::{App, Settings, Studio};
 
 /// Eight agents over A2A and twelve flows over HTTP.
@@ -25,6 +26,8 @@ async fn main() -> Result<()> {
     let mut settings = Settings::from_env()?;
     oxikit::serve::init_log();
     if args.mcp {
+        // The tools have no conversations.
+        settings.store = StoreSetting::Memory;
         let app = App::build(settings).await?;
         return Ok(research_studio::mcp::server(&app).serve_stdio().await?);
     }
@@ -39,7 +42,8 @@ async fn main() -> Result<()> {
 async fn run_all(settings: Settings) -> Result<()> {
     let studio = Studio::start_all(settings).await?;
     let flows = studio.flow_server()?;
-    println!("{}", studio.summary());
+    let port = studio.app.settings.port;
+    println!("{}\nflows:    http://127.0.0.1:{port}, described at /docs", studio.summary());
     flows.serve().await?;
     studio.stop().await;
     Ok(())

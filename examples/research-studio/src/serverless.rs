@@ -30,12 +30,13 @@ pub struct Function {
 }
 
 impl Function {
-    /// The flows of an application.
+    /// The flows of an application. Their spans go to the collector of the environment.
     ///
     /// # Errors
     ///
-    /// If a flow cannot be defined.
+    /// If a flow cannot be defined, or a variable of the collector is wrong.
     pub fn new(app: &App) -> oxikit::Result<Self> {
+        oxikit::serve::export_spans(&app.ai)?;
         let mut server = Server::new(&app.ai);
         for flow in flows::define(app)? {
             server = server.expose(flow);

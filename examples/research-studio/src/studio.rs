@@ -112,19 +112,24 @@ impl Studio {
         self.agents.iter().find(|(agent, _)| *agent == name).map(|(_, url)| url.as_str())
     }
 
-    /// Waits until the process is asked to end, then stops the agents. Under the developer tools the
-    /// agents are listed there meanwhile.
+    /// Waits until the process is asked to end, then stops the agents. Meanwhile the developer tools
+    /// list the agents, and spans are sent to the collector of the environment.
     ///
     /// # Errors
     ///
-    /// If the developer tools cannot be used.
+    /// If the developer tools cannot be used, or a variable of the collector is wrong.
     pub async fn run(self) -> Result<()> {
+        oxikit::serve::export_spans(&self.app.ai)?;
         let dev_tools = oxikit::serve::dev_tools(&self.app.ai).await?;
         oxikit::serve::asked_to_end().await;
         if let Some(dev_tools) = dev_tools {
             dev_tools.close().await;
         }
+        let exporter = self.app.ai.registry().exporter();
         self.stop().await;
+        if let Some(exporter) = exporter {
+            exporter.flush().await;
+        }
         Ok(())
     }
 

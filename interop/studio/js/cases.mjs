@@ -68,7 +68,7 @@ const cases = {
       }
       if (event.kind === 'artifact-update') {
         const { name, parts } = event.artifact;
-        const text = parts.map((part) => part.text ?? '').join('');
+        const text = parts.map((part) => part.text ?? part.data.markdown ?? '').join('');
         artifacts.set(name, (event.append ? artifacts.get(name) : '') + text);
       }
     }

@@ -13,6 +13,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     suites: &[Suite { name: "toolbox/databases", needs: &["npm"], run: databases }],
 };
 
+/// The reference server of MCP.
+const EVERYTHING: &str =
+    "interop/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 /// The program in the package for this machine.
 const PROGRAM: &str = "interop/node_modules/@toolbox-sdk/server-linux-x64/bin/toolbox";
 
@@ -25,6 +28,7 @@ fn databases(places: &Places) -> Result<Score> {
     let postgres = services::postgres()?;
     let mut cases = Command::new(places.bins.join("oxikit-interop-toolbox-cases"));
     cases.arg(program).arg(tools::root().join("examples/research-studio/deploy/toolbox"));
+    cases.arg(tools::root().join(EVERYTHING));
     services::hand_over(&mut cases, &postgres)?;
     places.score(&mut cases, "databases")
 }

@@ -10,6 +10,7 @@ use oxikit::outgoing::Url;
 use research_studio::records::{AgentName, Plan, Report};
 use research_studio::settings::{Patience, Services};
 use research_studio::{Settings, Studio};
+use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
@@ -39,13 +40,13 @@ impl StuckSearch {
 }
 
 /// A web research agent in a process of its own, whose search never answers.
-async fn agent_process(search: &StuckSearch) -> (Child, String) {
-    let data = std::env::temp_dir().join(format!("research-studio-{}", std::process::id()));
+async fn agent_process(search: &StuckSearch) -> (Child, String, TempDir) {
+    let data = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_research-studio"))
         .args(["--only", "webResearch", "--port", "0"])
         .env("STUDIO_SEARCH_URL", search.url.as_str())
         .env("STUDIO_MODEL", "offline/studio")
-        .env("STUDIO_DATA", data)
+        .env("STUDIO_DATA", data.path())
         .env_remove("DATABASE_URL")
         .env_remove("GENKIT_ENV")
         .stdout(std::process::Stdio::piped())
@@ -56,7 +57,7 @@ async fn agent_process(search: &StuckSearch) -> (Child, String) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     while let Some(line) = lines.next_line().await.unwrap() {
         if let Some((_, url)) = line.split_once("webResearch ") {
-            return (child, url.trim().to_owned());
+            return (child, url.trim().to_owned(), data);
         }
     }
     panic!("the agent did not start");
@@ -113,7 +114,7 @@ async fn four_agents_bring_a_report_with_citations() {
 #[tokio::test]
 async fn an_agent_that_is_killed_at_work_is_replaced() {
     let search = StuckSearch::start().await;
-    let (mut child, url) = agent_process(&search).await;
+    let (mut child, url, _data) = agent_process(&search).await;
     let mut settings = Settings { patience: quick(), ..Settings::default() };
     settings.agent_urls.insert(AgentName::WebResearch, url);
     let others = AgentName::ALL.into_iter().filter(|name| *name != AgentName::WebResearch);

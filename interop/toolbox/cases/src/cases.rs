@@ -1,12 +1,12 @@
 //! The cases, which are the same for both databases.
 
 use anyhow::{Context, Result, ensure};
-use oxikit::StatusCode;
-use oxikit::client::a2a::A2aClient;
+use oxikit::client::a2a::{A2aClient, OutgoingMessage, TaskState};
 use oxikit::mcp::McpClient;
 use oxikit::wire::JsonObject;
+use oxikit::{Secret, StatusCode};
 use research_studio::records::AgentName;
-use research_studio::settings::ToolboxSetting;
+use research_studio::settings::{StoreSetting, ToolboxSetting};
 use research_studio::{Settings, Studio};
 use serde_json::{Value, json};
 
@@ -30,17 +30,7 @@ pub(crate) async fn run(database: &str, toolbox: &Toolbox) -> u32 {
         ("errors are reported", errors(toolbox).await),
         ("a studio loads one set of tools", toolset(toolbox).await),
     ];
-    let mut failed = 0;
-    for (name, result) in results {
-        match result {
-            Ok(()) => println!("ok {database}: {name}"),
-            Err(error) => {
-                println!("FAILED {database}: {name}: {error:#}");
-                failed += 1;
-            }
-        }
-    }
-    failed
+    crate::report(database, results)
 }
 
 async fn loaded(toolbox: &Toolbox) -> Result<()> {
@@ -143,6 +133,30 @@ async fn toolset(toolbox: &Toolbox) -> Result<()> {
     let studio = studio(toolbox, Some("reading")).await?;
     let tools = &studio.app.database.tools;
     ensure!(tools.len() == 6 && !tools.contains(&"insert_paper".to_owned()), "{tools:?}");
+    Ok(())
+}
+
+/// A studio that keeps its conversations in PostgreSQL, and the next one that continues them.
+pub(crate) async fn stored(database: &str) -> Result<()> {
+    let settings = || Settings {
+        store: StoreSetting::Postgres(Secret::new(database.to_owned())),
+        ..Settings::default()
+    };
+    let first = Studio::start(settings(), &[AgentName::Coder]).await?;
+    let client = A2aClient::connect(first.url(AgentName::Coder).context("no agent")?).await?;
+    let asked = client.send("Sort a list").await?;
+    ensure!(asked.state() == Some(TaskState::InputRequired), "{asked:?}");
+    first.stop().await;
+
+    let second = Studio::start(settings(), &[AgentName::Coder]).await?;
+    let client = A2aClient::connect(second.url(AgentName::Coder).context("no agent")?).await?;
+    let reply = client.send(OutgoingMessage::new("In Rust").follow(&asked)).await?;
+    ensure!(reply.state() == Some(TaskState::Completed), "{reply:?}");
+    let program: Option<Value> = reply.artifact("program").and_then(|artifact| artifact.data());
+    let program = program.context("there is no program")?;
+    ensure!(program["file"] == "program.rs", "{program}");
+    ensure!(program["text"].to_string().contains("Sort a list"), "{program}");
+    second.stop().await;
     Ok(())
 }
 

@@ -31,7 +31,7 @@ pub struct Agreement {
 pub fn define(app: &App) -> Result<A2aAgent> {
     app.ai.define_prompt_text(PROMPT, include_str!("coder.prompt"))?;
     let card = app.agent(AgentName::Coder, "Writes programs.", turn)?;
-    Ok(card.output_modes(["text/plain"]).skill(
+    Ok(card.skill(
         AgentSkill::new("code", "Write a program", "Streams a program in the language you name.")
             .with_tags(["code", "programming"])
             .with_examples(["Sort a list of numbers in Rust"]),
@@ -53,8 +53,8 @@ async fn turn(_: App, turn: Turn<Agreement>) -> Result<TurnReply> {
     .await?;
     turn.progress(format!("writing {language}")).await?;
     let program = turn.stream(program(turn.context(), &task, &language)).await?.text();
-    let artifact = Artifact::new(file_name(&language), [Part::text(program.as_str())]);
-    turn.add_artifact(artifact).await?;
+    let file = json!({ "file": file_name(&language), "text": program });
+    turn.add_artifact(Artifact::new("program", [Part::data(file)])).await?;
     Ok(turn.answer(program))
 }
 

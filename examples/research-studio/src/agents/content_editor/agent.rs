@@ -2,7 +2,6 @@
 
 use oxikit::prelude::*;
 use oxikit::serve::a2a::{A2aAgent, AgentSkill};
-use oxikit::wire::Artifact;
 use oxikit::{Generate, Turn, TurnReply};
 
 use crate::App;
@@ -39,7 +38,6 @@ async fn turn(_: App, turn: Turn<Desk>) -> Result<TurnReply> {
     turn.progress("writing").await?;
     let article = turn.stream(article(turn.context(), &request, None)).await?.text();
     turn.update(|desk| desk.text = Some(article.clone())).await?;
-    turn.add_artifact(Artifact::new("article", [Part::text(article.as_str())])).await?;
     Ok(turn.answer(article))
 }
 

@@ -18,7 +18,7 @@ async fn an_article_cites_the_passages_by_number() {
     };
     let agent = OneAgent::start(AgentName::ContentEditor).await;
     let message = OutgoingMessage::new("Write").part(Part::data(json!(request)));
-    let article = agent.send(message).await.reply.artifact("article").unwrap().text();
+    let article = agent.send(message).await.reply.artifact("answer").unwrap().text();
     assert_eq!(article, "Batteries cost 410 euros. [1] Old batteries cost more. [2]");
 }
 
@@ -29,7 +29,7 @@ async fn the_last_text_of_the_conversation_is_edited_again() {
     assert_eq!(asked.question().0, "input-required");
     let message = OutgoingMessage::new("Friendlier: the invoice is late.").follow(&asked.reply);
     let first = agent.send(message).await;
-    assert!(first.reply.artifact("article").unwrap().text().contains("the invoice is late"));
+    assert!(first.reply.artifact("answer").unwrap().text().contains("the invoice is late"));
     let second = agent.send(OutgoingMessage::new("Shorter, please").follow(&first.reply)).await;
-    assert!(second.reply.artifact("article").unwrap().text().contains("the invoice is late"));
+    assert!(second.reply.artifact("answer").unwrap().text().contains("the invoice is late"));
 }

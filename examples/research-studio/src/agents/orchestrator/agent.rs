@@ -57,13 +57,12 @@ async fn turn(app: App, turn: Turn<Case>) -> Result<TurnReply> {
     Ok(turn.answer(report.markdown))
 }
 
-/// Sends the report in paragraphs, and then as a whole.
+/// Sends the text of the report in paragraphs, and then the report with its citations as data.
 async fn publish(turn: &Turn<Case>, report: &Report) -> Result<()> {
     for paragraph in report.markdown.split_inclusive("\n\n") {
         turn.emit(paragraph).await?;
     }
-    let parts = [Part::text(report.markdown.as_str()), Part::data(json!(report))];
-    turn.add_artifact(Artifact::new("report", parts)).await
+    turn.add_artifact(Artifact::new("report", [Part::data(json!(report))])).await
 }
 
 /// The other agents, for one turn.

@@ -38,7 +38,7 @@ impl Team<'_> {
         let delegation = self.delegation();
         let answer = delegation.run(AgentName::ContentEditor, &work, self).await;
         let Ok((_, Outcome::Done(reply))) = answer else { return None };
-        let text = reply.artifact("article")?.text();
+        let text = reply.artifact("answer")?.text();
         let passages = request.sources.len() + request.notes.len();
         is_cited(&text, request.sources.len(), passages).then_some(text)
     }
