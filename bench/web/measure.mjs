@@ -134,7 +134,8 @@ async function million() {
   const open = performance.now() - began;
   const frames = await framesWhile(tab, '[role=listbox]');
   const asked = performance.now();
-  await tab.goto(view('/traces?q=number500000'));
+  // As the filter of the page does it: the token is in the tab already.
+  await tab.evaluate(() => (location.hash = '#/traces?q=number500000'));
   await tab.waitForFunction(() => document.querySelectorAll('[role=listbox] [role=option]').length === 1);
   return { open_ms: open, filter_ms: performance.now() - asked, frame_p95_ms: frames };
 }

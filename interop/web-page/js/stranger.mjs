@@ -147,6 +147,25 @@ await run({
     }
   },
 
+  'stranger: a link with a code or the token that is opened in the same tab leaves the address bar': async () => {
+    const page = await enter(shop, 'traces');
+    await page.locator('main h1').first().waitFor();
+    const code = (await address(shop)).split('#')[1];
+    for (const secret of [`token=${await tokenOf(shop)}`, code]) {
+      await page.goto(`${shop.url}/#${secret}/actions/flow/hello`);
+      await until('the place without the secret', () => page.url() === `${shop.url}/#/actions/flow/hello`);
+      await page.getByRole('heading', { level: 1, name: 'hello' }).waitFor();
+      await go(page, shop, 'traces');
+    }
+    await page.context().clearCookies();
+    await page.evaluate(() => sessionStorage.clear());
+    expectLostConnections();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.goto(await address(shop));
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  },
+
   'stranger: an application that is killed while it streams ends the run with what to do': async () => {
     expectLostConnections();
     const page = await enter(shop, 'actions/model/offline/demo?as=json');

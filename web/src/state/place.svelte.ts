@@ -14,7 +14,8 @@ class CurrentPlace {
 
   constructor() {
     const read = (): void => {
-      this.#place = parsePlace(location.hash);
+      // The code or the token is taken out of the fragment first, which is then read again.
+      if (!hasSecret(location.hash)) this.#place = parsePlace(location.hash);
     };
     addEventListener('hashchange', read);
     addEventListener('popstate', read);
@@ -65,6 +66,11 @@ class CurrentPlace {
     if (isPushed) history.pushState(null, '', url);
     else history.replaceState(null, '', url);
   }
+}
+
+/** Whether a fragment begins with a code that signs in, or with the token. */
+export function hasSecret(hash: string): boolean {
+  return /^#(?:code|token)=/.test(hash);
 }
 
 export const place = new CurrentPlace();
