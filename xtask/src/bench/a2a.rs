@@ -67,7 +67,7 @@ static SCENARIOS: [Scenario; 9] = [
         "send-0.3",
         "unary",
         SEND_03,
-        &[(Floor, 45_000), (OxikitStores, 45_000), (A2aJs03, 4_000), (A2aPython, 600)],
+        &[(Floor, 45_000), (OxikitStores, 45_000), (A2aJs03, 2_000), (A2aPython, 300)],
         &[Figure::new("send-0.3", CPU, "µs")
             .must(
                 Goal::cpu_at_most(40.0, "send-0.3", SEND_FLOOR)
@@ -83,7 +83,7 @@ static SCENARIOS: [Scenario; 9] = [
         "send-1.0",
         "unary",
         SEND_1,
-        &[(Floor, 45_000), (OxikitStores, 45_000), (A2aJs1, 3_000)],
+        &[(Floor, 45_000), (OxikitStores, 45_000), (A2aJs1, 1_500)],
         &[Figure::new("send-1.0", CPU, "µs")
             .must(Goal::cpu_at_most(40.0, "send-0.3", SEND_FLOOR).and_times(&[(A2aJs1, 13.0)]))
             .aim(Goal::cpu_at_most(28.0, "send-0.3", SEND_FLOOR).and_times(&[(A2aJs1, 19.0)]))
@@ -93,7 +93,7 @@ static SCENARIOS: [Scenario; 9] = [
         "stream-0.3",
         "stream",
         STREAM_03,
-        &[(Floor, 36_000), (OxikitStores, 36_000), (A2aJs03, 3_000), (A2aPython, 400)],
+        &[(Floor, 36_000), (OxikitStores, 36_000), (A2aJs03, 1_500), (A2aPython, 200)],
         &[Figure::new("stream-0.3", CPU, "µs")
             .must(
                 Goal::cpu_at_most(60.0, "stream-0.3", STREAM_FLOOR)
@@ -109,7 +109,7 @@ static SCENARIOS: [Scenario; 9] = [
         "stream-1.0",
         "stream",
         STREAM_1,
-        &[(Floor, 36_000), (OxikitStores, 36_000), (A2aJs1, 2_400)],
+        &[(Floor, 36_000), (OxikitStores, 36_000), (A2aJs1, 1_200)],
         &[Figure::new("stream-1.0", CPU, "µs")
             .must(Goal::cpu_at_most(60.0, "stream-0.3", STREAM_FLOOR).and_times(&[(A2aJs1, 11.0)]))
             .aim(Goal::cpu_at_most(39.0, "stream-0.3", STREAM_FLOOR).and_times(&[(A2aJs1, 17.0)]))
