@@ -162,6 +162,6 @@ mod tests {
     fn a_question_without_a_subject_is_asked_back() {
         assert_eq!(plan("Batteries?").steps, []);
         assert!(plan("Batteries?").clarification.is_some());
-        assert_eq!(plan("home batteries").steps.len(), 4);
+        assert_eq!(plan("home batteries").steps.len(), 5);
     }
 }

@@ -138,7 +138,8 @@ pub struct PlanStep {
 }
 
 impl Plan {
-    /// The four specialists on one question: research in parallel, then the analysis of its numbers.
+    /// The four specialists on one question: research and the analysis of own tables in parallel,
+    /// then the analysis of the numbers that were found.
     pub fn standard(question: &str) -> Self {
         let step = |id: &str, agent, after: &[&str]| PlanStep {
             id: id.to_owned(),
@@ -150,6 +151,7 @@ impl Plan {
             step("web", AgentName::WebResearch, &[]),
             step("papers", AgentName::AcademicResearch, &[]),
             step("news", AgentName::NewsResearch, &[]),
+            step("tables", AgentName::DataAnalysis, &[]),
             step("numbers", AgentName::DataAnalysis, &["web", "papers", "news"]),
         ];
         Self { clarification: None, steps }
@@ -193,6 +195,13 @@ impl Plan {
         };
         self.steps.iter().filter(is_ready).collect()
     }
+}
+
+/// The tables of the studio's documents, as material of the data analysis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tables {
+    /// The folder below that of the documents. Empty for all.
+    pub folder: String,
 }
 
 /// The material that the content editor writes from.

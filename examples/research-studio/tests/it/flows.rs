@@ -40,7 +40,7 @@ async fn plans_and_research_are_typed() {
     let flows = Flows::start().await;
     let question = json!({ "question": "What do home batteries cost?" });
     let plan: Plan = flows.run("planning", question.clone()).await;
-    assert_eq!(plan.steps.len(), 4);
+    assert_eq!(plan.steps.len(), 5);
     for flow in ["webResearch", "academicResearch", "newsResearch"] {
         let findings: Findings = flows.run(flow, question.clone()).await;
         assert!(!findings.sources.is_empty() && findings.summary.contains("[1]"), "{flow}");

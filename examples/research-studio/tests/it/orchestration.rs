@@ -106,7 +106,12 @@ async fn four_agents_bring_a_report_with_citations() {
     assert!(report.markdown.contains("[1]") && report.markdown.contains("## Sources"));
     assert_eq!(reply.artifact("answer").unwrap().text(), report.markdown);
     assert!(chunks > 2, "{chunks} chunks");
-    for line in ["Planning: planning", "News research: reading the news", "writing the report"] {
+    for line in [
+        "Planning: planning",
+        "delegating to Web research, Academic research, News research, Data analysis",
+        "News research: reading the news",
+        "writing the report",
+    ] {
         assert!(progress.iter().any(|it| it == line), "{line} is not in {progress:?}");
     }
 }

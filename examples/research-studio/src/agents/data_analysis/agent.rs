@@ -6,7 +6,7 @@ use oxikit::wire::Artifact;
 use oxikit::{Generate, Turn, TurnReply};
 
 use crate::App;
-use crate::records::{AgentName, Source};
+use crate::records::{AgentName, Source, Tables};
 use crate::tools::numbers::{Series, series_of};
 
 pub const PROMPT: &str = "dataAnalysis";
@@ -28,21 +28,23 @@ pub fn define(app: &App) -> Result<A2aAgent> {
     ))
 }
 
-async fn turn(_: App, turn: Turn<Data>) -> Result<TurnReply> {
-    let sources: Option<Vec<Source>> = turn.data();
-    let found = match &sources {
-        Some(sources) => of_sources(sources),
-        None => series_of(&turn.text()),
+async fn turn(app: App, turn: Turn<Data>) -> Result<TurnReply> {
+    let material = match (turn.data::<Vec<Source>>(), turn.data::<Tables>()) {
+        (Some(sources), _) => Some(of_sources(&sources)),
+        (None, Some(tables)) => Some(of_documents(&app, &tables).await?),
+        (None, None) => None,
     };
+    let has_material = material.is_some();
+    let found = material.unwrap_or_else(|| series_of(&turn.text()));
     let series = if found.is_empty() { turn.state()?.series } else { found };
-    if series.is_empty() && sources.is_none() {
+    if series.is_empty() && !has_material {
         return Ok(turn.ask("Which numbers shall I analyse? Send a table with commas, or a text."));
     }
     turn.progress(format!("analysing {} series", series.len())).await?;
     turn.update(|data| data.series.clone_from(&series)).await?;
     turn.add_artifact(Artifact::new("analysis", [Part::data(json!(series))])).await?;
     if series.is_empty() {
-        return Ok(turn.answer("The sources contain no numbers."));
+        return Ok(turn.answer("The material contains no numbers."));
     }
     let reply = turn.stream(explanation(turn.context(), &turn.text(), &series)).await?;
     Ok(turn.answer(reply.text()))
@@ -55,6 +57,16 @@ fn of_sources(sources: &[Source]) -> Vec<Series> {
         series_of(&source.excerpt).into_iter().next().map(|series| Series { name, ..series })
     };
     sources.iter().filter_map(named).collect()
+}
+
+/// The columns of all tables of a folder; none if there are no documents.
+async fn of_documents(app: &App, tables: &Tables) -> Result<Vec<Series>> {
+    let documents = match app.documents.folder(&tables.folder).await {
+        Err(error) if error.code() == StatusCode::NotFound => Vec::new(),
+        documents => documents?,
+    };
+    let tables = documents.iter().filter(|page| page.url.ends_with(".csv"));
+    Ok(tables.flat_map(|page| series_of(&page.text)).collect())
 }
 
 /// The call that explains the statistics.

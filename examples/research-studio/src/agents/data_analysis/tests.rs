@@ -30,6 +30,17 @@ async fn numbers_of_sources_are_series_with_their_titles() {
 }
 
 #[tokio::test]
+async fn tables_of_the_documents_are_analysed() {
+    let agent = OneAgent::start(AgentName::DataAnalysis).await;
+    let tables = Part::data(json!({ "folder": "" }));
+    let answer = agent.send(OutgoingMessage::new("Solar?").part(tables)).await;
+    let series: Vec<Series> = answer.data("analysis");
+    let names: Vec<_> = series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["month", "solar", "used", "fed"]);
+    assert_eq!(series[1].max, 910.0);
+}
+
+#[tokio::test]
 async fn without_numbers_it_asks() {
     let agent = OneAgent::start(AgentName::DataAnalysis).await;
     let answer = agent.send("Please analyse").await;

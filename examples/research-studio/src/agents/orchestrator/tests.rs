@@ -15,7 +15,7 @@ async fn without_a_team_the_report_says_so() {
         report.notes[0],
         "Web research has brought no result: the agent `academicResearch` cannot be reached; is it running?"
     );
-    assert_eq!(report.notes.len(), 5);
+    assert_eq!(report.notes.len(), 6);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use oxikit::prelude::*;
 use super::Team;
 use crate::UserError;
 use crate::delegation::{Outcome, Work};
-use crate::records::{AgentName, Findings, Plan, PlanStep, Source};
+use crate::records::{AgentName, Findings, Plan, PlanStep, Source, Tables};
 
 /// What the steps of a plan have brought so far.
 #[derive(Debug, Default)]
@@ -103,7 +103,12 @@ impl Team<'_> {
     }
 
     async fn run_step(&self, step: &PlanStep, sources: &[Source]) -> Result<StepResult> {
-        let data = (step.agent == AgentName::DataAnalysis).then(|| json!(sources));
+        // An analysis that waits for nothing is one of the studio's own documents.
+        let material = || match step.after.is_empty() {
+            true => json!(Tables { folder: String::new() }),
+            false => json!(sources),
+        };
+        let data = (step.agent == AgentName::DataAnalysis).then(material);
         let work = Work { text: step.task.clone(), data };
         let name = format!("delegate to {}", step.agent);
         let call = async {
