@@ -88,7 +88,8 @@ fn the_compose_file_fits_the_studio() {
     // The version of Toolbox is the one that the tests run.
     let packages = deploy().join("../../../interop/package.json");
     let packages: Value = serde_json::from_str(&fs::read_to_string(packages).unwrap()).unwrap();
-    let version = packages["dependencies"]["@toolbox-sdk/server"].as_str().unwrap();
+    let version =
+        packages["optionalDependencies"]["@toolbox-sdk/server-linux-x64"].as_str().unwrap();
     let image = services["toolbox"]["image"].as_str().unwrap();
     assert!(image.ends_with(&format!(":{version}")), "{image}");
 }
