@@ -173,7 +173,7 @@ test('a tool counts as writing unless it says that it only reads', () => {
   const tool = (key: string, metadata?: Record<string, unknown>) => ({ key, name: key.split('/')[2] ?? '', ...(metadata && { metadata }) });
   const actions = [
     tool('/tool/weather', { tool: { readOnly: true } }),
-    tool('/tool/search', { mcp: { annotations: { readOnlyHint: true } } }),
+    tool('/tool/search', { mcp: { readOnlyHint: true } }),
     tool('/tool/pay', { tool: { readOnly: 'yes' } }),
     tool('/tool/order'),
     tool('/flow/odd', { tool: { readOnly: true } }),

@@ -60,7 +60,8 @@ impl McpClient {
     }
 
     /// The tools of the server as actions, with their descriptions and schemas. The metadata
-    /// `mcp` has the hints of the server, such as `readOnlyHint`.
+    /// `mcp` has the hints of the server; a tool with `readOnlyHint` is declared as one that only
+    /// reads.
     ///
     /// Arguments are checked against the schema before they are sent. The output is the structured
     /// content of the result, or its text: as JSON if it is JSON, several texts as a list.

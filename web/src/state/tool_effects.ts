@@ -5,10 +5,10 @@ import { kindOfKey } from '../ui/kinds';
 
 type Members = Record<string, unknown>;
 
-/** Whether a tool says that it only reads: by its own metadata, or by the hint of an MCP server. */
+/** Whether a tool says that it only reads. Tools of MCP servers say it by their hints, which `mcp` has. */
 export function isReadOnly(action: ActionDescriptor): boolean {
   const own = members(action.metadata?.['tool']);
-  const hints = members(members(action.metadata?.['mcp'])['annotations']);
+  const hints = members(action.metadata?.['mcp']);
   return own['readOnly'] === true || hints['readOnlyHint'] === true;
 }
 

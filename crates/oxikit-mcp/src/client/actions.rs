@@ -12,11 +12,16 @@ pub(super) fn tool(client: &McpClient, tool: Tool) -> Result<Action> {
     let client = client.clone();
     let name = tool.name.into_owned();
     let schema = Schema::from_json(Value::Object((*tool.input_schema).clone()))?;
-    let action = Action::builder(ActionKind::Tool, &name)
+    let hints = tool.annotations.unwrap_or_default();
+    let mut action = Action::builder(ActionKind::Tool, &name)
         .description(tool.description.unwrap_or_default())
         .metadata("type", "tool")
-        .metadata("mcp", json!(tool.annotations.unwrap_or_default()))
         .input_schema(schema);
+    if hints.read_only_hint == Some(true) {
+        // As `ToolBuilder::read_only` of `oxikit-ai` sets it.
+        action = action.metadata("tool", json!({ "readOnly": true }));
+    }
+    let action = action.metadata("mcp", json!(hints));
     Ok(action.handler(move |input: Value| {
         let (client, name) = (client.clone(), name.clone());
         async move { client.call_tool(&name, members(input)).await }

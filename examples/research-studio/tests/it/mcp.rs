@@ -12,7 +12,9 @@ async fn the_tools_of_the_studio_are_used_over_mcp() {
     let tools = client.tools().await.unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
     assert_eq!(names, tools::NAMES);
-    assert_eq!(tools[0].descriptor().metadata.as_ref().unwrap()["mcp"]["readOnlyHint"], true);
+    let metadata = tools[0].descriptor().metadata.as_ref().unwrap();
+    assert_eq!(metadata["mcp"]["readOnlyHint"], true);
+    assert_eq!(metadata["tool"]["readOnly"], true);
 
     // They are ordinary tools of another application.
     let ai = Oxikit::builder().plugin(Offline).default_model("offline/demo").build().unwrap();
