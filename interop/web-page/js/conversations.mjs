@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
 import { picture, run, until } from '../../prompts-page/js/harness.mjs';
-import { call, demo, enter, turn } from './tools.mjs';
+import { agents, call, demo, enter, turn } from './tools.mjs';
 
 const server = await demo();
 
@@ -100,6 +100,22 @@ await run({
     await page.goto(place);
     await page.getByText(/on the order now/).last().waitFor();
     await picture(page, 'background');
+  },
+
+  'sessions: a turn in the background is found again after a reload, and stopped': async () => {
+    const slow = await agents();
+    const page = await enter(slow, 'sessions/customAgent');
+    await page.getByLabel('Message', { exact: true }).fill('wait 600000');
+    await page.getByRole('button', { name: 'More ways to send' }).click();
+    await page.getByRole('menuitem', { name: 'Send, run in the background' }).click();
+    await page.getByText('Runs in the background').waitFor();
+    await page.reload();
+    await page.getByPlaceholder('A turn runs in the background').waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByText('This turn was stopped.').waitFor();
+    const id = page.url().split('customAgent/')[1].split('?')[0];
+    const { snapshots } = await call(slow, 'GET', `/api/agents/customAgent/sessions/${id}`);
+    assert.deepEqual(snapshots.map(({ status }) => status), ['aborted']);
   },
 
   'sessions: the list is searched, filtered by status, and copied as JSON': async () => {

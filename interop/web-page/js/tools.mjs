@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -27,6 +27,11 @@ export async function odd(files = {}) {
 /** Tools with the application of unusual names and values in `strange_app.mjs`. */
 export async function strange() {
   return start({}, ['--', process.execPath, STRANGE]);
+}
+
+/** Tools with our application of the suites of `agents`, whose agents can be slow. */
+export async function agents() {
+  return start({}, ['--', join(dirname(program), 'oxikit-interop-agents-app')]);
 }
 
 /** Tools with the official JavaScript application of the suites of `manager`. */

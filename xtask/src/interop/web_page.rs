@@ -28,7 +28,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
-const PACKAGES: &[&str] = &["oxikit-cli"];
+const PACKAGES: &[&str] = &["oxikit-cli", "oxikit-interop-agents-app"];
 
 fn frame(places: &Places) -> Result<Score> {
     run(places, "frame", None)

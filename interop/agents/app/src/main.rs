@@ -21,7 +21,10 @@ use schemars::JsonSchema;
 #[tokio::main]
 async fn main() -> Result<()> {
     let port = env::var("PORT").unwrap_or_else(|_| "0".to_owned()).parse()?;
-    let server = Server::new(&application()?).port(port).bind().await?;
+    let ai = application()?;
+    // For the suites of the developer tools, which set `GENKIT_ENV`.
+    let _dev_tools = oxikit_serve::dev_tools(&ai).await?;
+    let server = Server::new(&ai).port(port).bind().await?;
     println!("listening on http://{}", server.local_addr()?);
     // The process runs until the test that started it ends it.
     server.run(pending()).await;
