@@ -231,7 +231,9 @@ pub struct Report {
 pub struct Citation {
     pub number: usize,
     pub title: String,
-    pub url: String,
+    /// Absent for an analysis of the studio itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 #[cfg(test)]

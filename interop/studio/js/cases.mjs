@@ -54,7 +54,7 @@ const cases = {
     assert.match(markdown, /\[1\]/);
     assert.match(markdown, /## Sources/);
     for (const kind of ['home-batteries', 'paper-lfp-ageing', 'news-prices'])
-      assert.ok(citations.some(({ url }) => url.endsWith(kind)), kind);
+      assert.ok(citations.some(({ url }) => url?.endsWith(kind)), kind);
   },
 
   'progress, chunks and the report in a stream': async () => {

@@ -71,6 +71,20 @@ fn report(reply: &A2aReply) -> Report {
     reply.artifact("report").and_then(|artifact| artifact.data()).expect("there is a report")
 }
 
+fn urls(report: &Report) -> impl Iterator<Item = &str> {
+    report.citations.iter().filter_map(|citation| citation.url.as_deref())
+}
+
+/// Fails if the text has a number in brackets that is not in the list of sources.
+fn check_citations(report: &Report) {
+    let (text, _) = report.markdown.split_once("## Sources").unwrap();
+    let inside = text.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+    for number in inside.filter_map(|(number, _)| number.parse::<usize>().ok()) {
+        let is_listed = report.citations.iter().any(|citation| citation.number == number);
+        assert!(is_listed && report.markdown.contains(&format!("\n{number}. ")), "[{number}]");
+    }
+}
+
 async fn orchestrator(studio: &Studio) -> A2aClient {
     A2aClient::connect(studio.url(AgentName::Orchestrator).unwrap()).await.unwrap()
 }
@@ -98,12 +112,12 @@ async fn four_agents_bring_a_report_with_citations() {
     assert_eq!(plan, Plan::standard(QUESTION));
     let report = report(&reply);
     assert_eq!(report.notes, [] as [String; 0]);
-    let urls: Vec<_> =
-        report.citations.iter().map(|it| it.url.rsplit('/').next().unwrap()).collect();
+    let urls: Vec<_> = urls(&report).map(|url| url.rsplit('/').next().unwrap()).collect();
     for url in ["home-batteries", "paper-lfp-ageing", "news-prices"] {
         assert!(urls.contains(&url), "{urls:?}");
     }
-    assert!(report.markdown.contains("[1]") && report.markdown.contains("## Sources"));
+    assert!(report.markdown.contains("[1]"));
+    check_citations(&report);
     assert_eq!(reply.artifact("answer").unwrap().text(), report.markdown);
     assert!(chunks > 2, "{chunks} chunks");
     for line in [
@@ -134,8 +148,8 @@ async fn an_agent_that_is_killed_at_work_is_replaced() {
     assert_eq!(reply.state(), Some(TaskState::Completed));
     let report = report(&reply);
     assert_eq!(report.notes, ["Web research could not be reached; News research took its step."]);
-    assert!(report.citations.iter().any(|it| it.url.ends_with("/pages/news-prices")));
-    assert!(report.citations.iter().any(|it| it.url.ends_with("/pages/paper-lfp-ageing")));
+    assert!(urls(&report).any(|url| url.ends_with("/pages/news-prices")));
+    assert!(urls(&report).any(|url| url.ends_with("/pages/paper-lfp-ageing")));
 }
 
 /// Reads the state of the only task of an agent until it is this one.

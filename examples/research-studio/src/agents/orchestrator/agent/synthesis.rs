@@ -27,7 +27,8 @@ impl Team<'_> {
                 excerpts(&sources, &results.texts)
             }
         };
-        let citations = citations(&sources);
+        let mut citations = citations(&sources);
+        citations.extend(own_analyses(&text, sources.len()));
         let markdown = markdown(question, &text, &citations, &notes);
         Ok(Report { question: question.to_owned(), markdown, citations, notes })
     }
@@ -72,15 +73,24 @@ fn citations(sources: &[Source]) -> Vec<Citation> {
     let citation = |(source, number): (&Source, usize)| Citation {
         number,
         title: source.title.clone(),
-        url: source.url.clone(),
+        url: Some(source.url.clone()),
     };
     sources.iter().zip(1..).map(citation).collect()
+}
+
+/// The cited passages behind the sources: texts of the team itself.
+fn own_analyses(text: &str, sources: usize) -> impl Iterator<Item = Citation> {
+    let own = cited(text).into_iter().filter(move |number| *number > sources);
+    own.map(|number| Citation { number, title: "Analysis by the studio".to_owned(), url: None })
 }
 
 fn markdown(question: &str, text: &str, citations: &[Citation], notes: &[String]) -> String {
     let mut parts = vec![format!("# {question}"), text.trim().to_owned()];
     if !citations.is_empty() {
-        let line = |it: &Citation| format!("{}. [{}]({})", it.number, it.title, it.url);
+        let line = |it: &Citation| match &it.url {
+            Some(url) => format!("{}. [{}]({url})", it.number, it.title),
+            None => format!("{}. {}", it.number, it.title),
+        };
         let lines: Vec<_> = citations.iter().map(line).collect();
         parts.push(format!("## Sources\n\n{}", lines.join("\n")));
     }
