@@ -1,5 +1,10 @@
 //! Request bodies: their media type, their size, and the time they may take.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode as HttpStatus};
@@ -7,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use oxikit_core::{Status, StatusCode};
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use crate::error::HttpError;
 use crate::limits::Limits;
@@ -77,15 +83,34 @@ pub async fn read_body(
     if announced > limits.body_bytes {
         return Err(too_large(limits));
     }
-    match tokio::time::timeout(limits.time_for_body(announced), collect(body, announced, limits))
-        .await
-    {
-        Ok(body) => body,
-        Err(_) => {
-            let message = "the body took too long to arrive";
-            let status = Status::public(StatusCode::DeadlineExceeded, message);
-            Err(HttpError::new(HttpStatus::REQUEST_TIMEOUT, status))
+    let collected = within(limits.time_for_body(announced), collect(body, announced, limits));
+    collected.await.unwrap_or_else(|| {
+        let message = "the body took too long to arrive";
+        let status = Status::public(StatusCode::DeadlineExceeded, message);
+        Err(HttpError::new(HttpStatus::REQUEST_TIMEOUT, status))
+    })
+}
+
+/// The output of `work`; `None` if it takes longer than `time`.
+///
+/// The timer is set only if `work` is still waiting when it is polled again, without anything else
+/// having happened. hyper gives a body that has come with its head to the second poll, and a timer
+/// is a lock that all threads share.
+async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    let mut was_polled = false;
+    let at_once = poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if was_polled => Poll::Ready(None),
+        Poll::Pending => {
+            was_polled = true;
+            cx.waker().wake_by_ref();
+            Poll::Pending
         }
+    });
+    match at_once.await {
+        Some(output) => Some(output),
+        None => timeout(time, work).await.ok(),
     }
 }
 

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, Response};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
@@ -179,9 +181,13 @@ where
     C: Future<Output = hyper::Result<()>>,
 {
     tokio::pin!(connection);
+    // A set polls its future only after that was woken. Polled with the connection, it would take
+    // a lock that all connections share, for each request.
+    let mut drained = FuturesUnordered::from_iter([draining.cancelled()]);
     let ended = tokio::select! {
+        biased;
         ended = &mut connection => ended,
-        () = draining.cancelled() => {
+        _ = drained.next() => {
             shut_down(connection.as_mut());
             connection.await
         }

@@ -51,6 +51,7 @@ mod signer;
 #[cfg(not(feature = "jwt"))]
 #[path = "a2a/no_signer.rs"]
 mod signer;
+mod storage;
 mod task_writer;
 mod updates;
 mod upkeep;

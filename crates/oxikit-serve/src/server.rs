@@ -397,7 +397,7 @@ impl Server {
         if let Some(a2a) = a2a {
             a2a.start();
             let a2a = Arc::new(a2a);
-            routes = routes.merge(a2a::routes(&a2a));
+            routes = routes.merge(a2a::routes(&app, &a2a));
             #[cfg(feature = "a2a-grpc")]
             {
                 routes = routes.merge(a2a::grpc_routes(&a2a));

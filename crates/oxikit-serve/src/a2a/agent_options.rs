@@ -12,7 +12,7 @@ use oxikit_wire::a2a::{
 };
 
 use super::agent::AgentAction;
-use super::executor::AgentExecutor;
+use super::executor::{AgentExecutor, Worker};
 use super::push::PushNotifications;
 use super::refusal::Refusal;
 use super::signer::CardSigner;
@@ -242,7 +242,7 @@ pub(crate) struct Served {
     pub(super) name: Arc<str>,
     /// The key by which calls and failures are reported, and that context providers receive.
     pub(super) key: Arc<str>,
-    pub(super) executor: Arc<dyn AgentExecutor>,
+    pub(super) worker: Arc<Worker>,
     push: Option<Arc<PushNotifications>>,
     /// The address under which clients reach the server, if the application has named it.
     pub(super) public_url: Option<String>,
@@ -268,10 +268,12 @@ impl Served {
             }),
         };
         let name = options.name.clone();
+        let key: Arc<str> = format!("/agent/{name}").into();
+        let worker = Worker { executor, key: key.clone(), registry: registry.clone() };
         Self {
-            key: format!("/agent/{name}").into(),
+            key,
             name: name.into(),
-            executor,
+            worker: Arc::new(worker),
             options,
             push,
             public_url,

@@ -52,7 +52,7 @@ impl A2a {
             Arc::new(served)
         };
         let agents = agents.into_iter().enumerate().map(served).collect();
-        let runner = Arc::new(Runner::new(store, registry.clone(), shutdown.clone()));
+        let runner = Arc::new(Runner::new(store, shutdown.clone()));
         let is_started = AtomicBool::new(false);
         Some(Self { agents, runner, retention, push, is_started })
     }
@@ -60,6 +60,10 @@ impl A2a {
     /// Begins the regular work, once. It needs a Tokio runtime: routes that are made outside of
     /// one begin it with their first request.
     pub(crate) fn start(&self) {
+        // Read before it is written: every request comes here.
+        if self.is_started.load(Ordering::Relaxed) {
+            return;
+        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if !self.is_started.swap(true, Ordering::Relaxed) {
             let upkeep = Upkeep { runner: self.runner.clone(), retention: self.retention };

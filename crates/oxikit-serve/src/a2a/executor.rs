@@ -1,7 +1,9 @@
 //! The interface of agents that are served.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use oxikit_core::{ActionContext, Result, TraceParent};
+use oxikit_core::{ActionContext, OutgoingStatus, Registry, Result, Status, TraceParent};
 use oxikit_wire::JsonObject;
 use oxikit_wire::a2a::{Message, Task};
 
@@ -48,6 +50,11 @@ pub trait AgentExecutor: Send + Sync + 'static {
     /// need not wait costs no task of its own. Long computations belong in
     /// `tokio::task::spawn_blocking`, as everywhere in asynchronous code.
     ///
+    /// A new task is stored when the agent first waits, together with the events that it has
+    /// published until then; if the store refuses the task, the future is dropped. An agent that
+    /// must not begin before that awaits [`TaskUpdates::flush`] first. The task of a message of more
+    /// than 16 KiB is stored before this is called.
+    ///
     /// # Errors
     ///
     /// Whatever keeps the agent from answering. Errors of `updates` are passed on with `?`.
@@ -63,10 +70,25 @@ pub trait AgentExecutor: Send + Sync + 'static {
     }
 
     /// Whether the agent may answer with [`TaskUpdates::reply`], a message without a task. If it
-    /// may, the task is stored with the first event that is published instead of at once, and a
-    /// client that does not want to wait still waits for that event.
+    /// may, the task is stored with the first event that is published instead of when the agent
+    /// first waits, and a client that does not want to wait still waits for that event.
     fn may_reply(&self) -> bool {
         false
+    }
+}
+
+/// An executor, and how its failures are reported.
+pub(super) struct Worker {
+    pub(super) executor: Arc<dyn AgentExecutor>,
+    /// The key of the agent, by which calls and failures are reported.
+    pub(super) key: Arc<str>,
+    pub(super) registry: Registry,
+}
+
+impl Worker {
+    /// Reports a failure; answers what clients may read of it.
+    pub(super) fn report(&self, failed: &Status) -> OutgoingStatus {
+        self.registry.report_failure(&self.key, None, failed)
     }
 }
 

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxikit_core::ports::{StoreError, TaskEntry, TaskEvent, TaskScope, TaskStore};
+use oxikit_core::ports::{StoreError, TaskEntry, TaskEvent, TaskScope};
 use oxikit_wire::a2a::{ArtifactUpdate, StatusUpdate, StreamResponse, Task, TaskState};
+
+use super::storage::Storage;
 
 /// Number of events that are read at once.
 const BATCH: usize = 64;
@@ -44,7 +46,7 @@ pub(super) struct Followed {
 
 /// A reader of one task.
 pub(super) struct Follower {
-    store: Arc<dyn TaskStore>,
+    storage: Arc<Storage>,
     scope: TaskScope,
     id: String,
     context_id: String,
@@ -62,7 +64,7 @@ pub(super) struct Follower {
 impl Follower {
     /// A reader of the events after `position`.
     pub(super) fn new(
-        store: &Arc<dyn TaskStore>,
+        storage: &Arc<Storage>,
         scope: TaskScope,
         id: &str,
         context_id: &str,
@@ -70,7 +72,7 @@ impl Follower {
         stop_at: StopAt,
     ) -> Self {
         Self {
-            store: store.clone(),
+            storage: storage.clone(),
             scope,
             id: id.to_owned(),
             context_id: context_id.to_owned(),
@@ -106,7 +108,8 @@ impl Follower {
             if let Some(event) = self.next_known() {
                 return Ok(Some(event));
             }
-            let Self { store, scope, id, position, .. } = &*self;
+            let Self { storage, scope, id, position, .. } = &*self;
+            let store = &storage.store;
             let page = store.read(scope, id, *position, BATCH).await?;
             if !page.events.is_empty() {
                 self.is_behind = false;

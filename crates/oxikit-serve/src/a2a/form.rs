@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode as HttpStatus, header};
-use oxikit_core::{OutgoingStatus, Registry, Status, StatusCode};
+use oxikit_core::{OutgoingStatus, Status, StatusCode};
 use oxikit_http::reply;
 use oxikit_wire::a2a::{
     A2aError, ErrorKind, HttpError, MEDIA_TYPE, StreamResponse, Version, v0_3, write_error,
@@ -14,17 +14,15 @@ use oxikit_wire::rpc::{RpcError, frame, rpc_code};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::agent_options::Served;
 use super::refusal::Refusal;
 
 /// The version and binding that a client uses.
-#[derive(Debug, Clone)]
 pub(super) struct Form {
     pub(super) version: Version,
     pub(super) binding: Binding,
-    /// Reports failures.
-    pub(super) registry: Registry,
-    /// The key of the agent, under which failures are reported.
-    pub(super) action: Arc<str>,
+    /// Failures are reported under its key.
+    pub(super) agent: Arc<Served>,
 }
 
 /// How a request and its answers are sent.
@@ -130,7 +128,7 @@ impl Form {
 
     /// The answer to a refused request. A failure of the server is logged.
     pub(super) fn refuse(&self, refusal: &Refusal) -> Refused {
-        let (error, code) = refusal.report(&self.registry, &self.action);
+        let (error, code) = refusal.report(&self.agent.worker.registry, &self.agent.key);
         let http = match &self.binding {
             Binding::JsonRpc { .. } => HttpStatus::OK,
             Binding::Rest { .. } => {

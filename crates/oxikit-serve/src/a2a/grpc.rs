@@ -110,7 +110,7 @@ impl<'a> Call<'a> {
             Some(caller) => caller,
             None => self.caller(agent).await?,
         };
-        let service = self.service(agent, caller, tenant);
+        let service = self.service(agent, caller, tenant, body.len());
         let outcome = match asked.and_then(|asked| Ok((asked, self.check(agent)?))) {
             Ok((asked, ())) => carry_out(app, &service, head, asked).await,
             Err(refusal) => Err(refusal),
@@ -144,6 +144,7 @@ impl<'a> Call<'a> {
         agent: &'a Arc<Served>,
         caller: ActionContext,
         tenant: Option<String>,
+        body_bytes: usize,
     ) -> Service<'a> {
         let headers = &self.head.headers;
         Service {
@@ -154,6 +155,7 @@ impl<'a> Call<'a> {
             extensions: extensions::requested(headers),
             trace_parent: trace_parent(headers),
             version: self.version,
+            body_bytes,
         }
     }
 }

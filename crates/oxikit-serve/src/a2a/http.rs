@@ -1,16 +1,19 @@
 //! Requests over HTTP: which agent and binding they are for, and who sends them.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{Method, Response, StatusCode as HttpStatus};
-use axum::routing::any;
 use oxikit_core::Status;
 use oxikit_http::{HttpError, Watch, body, guarded, reply};
 use oxikit_wire::a2a::CARD_PATH;
+use tower::Service;
 
 use super::agent_options::Served;
 use super::agents::A2a;
@@ -24,51 +27,65 @@ use crate::app::{App, Slot};
 const CARD_NAME: &str = CARD_PATH.split_at(1).1;
 
 /// The routes of all agents. The first one has a card at the root too.
-pub(crate) fn routes(a2a: &Arc<A2a>) -> Router<Arc<App>> {
+pub(crate) fn routes(app: &Arc<App>, a2a: &Arc<A2a>) -> Router<Arc<App>> {
     let mut router = Router::new();
     for agent in &a2a.agents {
+        let endpoint = |base: &str| {
+            let (app, a2a, agent) = (app.clone(), a2a.clone(), agent.clone());
+            Endpoint(Arc::new(Parties { app, a2a, agent, base: base.len() }))
+        };
         if agent.is_first {
-            router = route(router, CARD_PATH, a2a, agent, "");
+            router = router.route_service(CARD_PATH, endpoint(""));
         }
         let path = agent.options.url_path();
         for below in ["", "/", "/{*rest}"] {
-            router = route(router, &format!("{path}{below}"), a2a, agent, &path);
+            router = router.route_service(&format!("{path}{below}"), endpoint(&path));
         }
     }
     router
 }
 
-/// Adds a route for the requests of one agent, whose paths begin with `base`.
-fn route(
-    router: Router<Arc<App>>,
-    path: &str,
-    a2a: &Arc<A2a>,
-    agent: &Arc<Served>,
-    base: &str,
-) -> Router<Arc<App>> {
-    let (a2a, agent, base) = (a2a.clone(), agent.clone(), base.len());
-    let handler = move |State(app): State<Arc<App>>, request: Request| {
-        let (a2a, agent) = (a2a.clone(), agent.clone());
-        async move { handle(app, &a2a, &agent, base, request).await }
-    };
-    router.route(path, any(handler))
+/// Handles the requests of one agent.
+///
+/// A request counts its references to what all requests share in one place, this [`Arc`]: each
+/// further count is a cache line that the threads of the server take from each other.
+#[derive(Clone)]
+struct Endpoint(Arc<Parties>);
+
+/// What a request is handled with.
+struct Parties {
+    app: Arc<App>,
+    a2a: Arc<A2a>,
+    agent: Arc<Served>,
+    /// The length of the path of the agent, with which the paths of its requests begin.
+    base: usize,
+}
+
+impl Service<Request> for Endpoint {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let parties = self.0.clone();
+        Box::pin(async move { Ok(handle(&parties, request).await) })
+    }
 }
 
 /// Handles a request with the same checks, log and limits as actions.
-async fn handle(
-    app: Arc<App>,
-    a2a: &A2a,
-    agent: &Arc<Served>,
-    base: usize,
-    request: Request,
-) -> Response<Body> {
+async fn handle(parties: &Parties, request: Request) -> Response<Body> {
+    let Parties { app, a2a, agent, base } = parties;
     a2a.start();
     let (head, body) = request.into_parts();
     let mut watch = Watch::start(&head);
     let mut response = match app.edge.admit(&head, &app.registry) {
         Ok(()) => {
-            let answer = guarded(answer(&app, a2a, agent, base, &head, body, &mut watch)).await;
-            answer.unwrap_or_else(|failed| refuse(&app, agent, base, &head, failed))
+            let answer = guarded(answer(parties, &head, body, &mut watch)).await;
+            answer.unwrap_or_else(|failed| refuse(app, agent, *base, &head, failed))
         }
         Err(refused) => *refused,
     };
@@ -78,16 +95,14 @@ async fn handle(
 }
 
 async fn answer(
-    app: &Arc<App>,
-    a2a: &A2a,
-    agent: &Arc<Served>,
-    base: usize,
+    parties: &Parties,
     head: &Parts,
     body: Body,
     watch: &mut Watch,
 ) -> Result<Response<Body>, HttpError> {
+    let Parties { app, a2a, agent, base } = parties;
     let slot = Slot::take(app).ok_or_else(reply::busy)?;
-    let below = below(head, base);
+    let below = below(head, *base);
     if below == CARD_NAME {
         return card::answer(app, agent, head);
     }
@@ -123,7 +138,7 @@ fn below(head: &Parts, base: usize) -> &str {
 /// An error of the edge, with a body that clients of the protocol can read.
 fn refuse(
     app: &App,
-    agent: &Served,
+    agent: &Arc<Served>,
     base: usize,
     head: &Parts,
     failed: HttpError,
@@ -131,8 +146,8 @@ fn refuse(
     let status = failed.status().outgoing();
     let response = failed.report(&app.registry, &agent.key);
     let form = match Route::parse(below(head, base)) {
-        Some(route) => rest_form(app, agent, head, route.version),
-        None => jsonrpc::error_form(app, agent, head),
+        Some(route) => rest_form(agent, head, route.version),
+        None => jsonrpc::error_form(agent, head),
     };
     form.edge_error(response, &status)
 }

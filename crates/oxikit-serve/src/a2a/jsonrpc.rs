@@ -1,5 +1,7 @@
 //! The JSON-RPC binding: one POST to the agent's URL, for both versions.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
@@ -21,17 +23,12 @@ use super::incoming::{
 use super::methods::{Answering, Asked};
 use super::refusal::Refusal;
 use super::service::Service;
-use crate::app::{App, Slot};
+use crate::app::Slot;
 
 /// The form of errors of requests that cannot be read: the version of the header, or else 0.3.
-pub(super) fn error_form(app: &App, agent: &Served, head: &Parts) -> Form {
+pub(super) fn error_form(agent: &Arc<Served>, head: &Parts) -> Form {
     let version = asked_version(head).ok().flatten().unwrap_or(Version::V0_3);
-    form(app, agent, version, "null")
-}
-
-fn form(app: &App, agent: &Served, version: Version, id: &str) -> Form {
-    let binding = Binding::JsonRpc { id: id.to_owned() };
-    Form { version, binding, registry: app.registry.clone(), action: agent.key.clone() }
+    Form { version, binding: Binding::JsonRpc { id: "null".to_owned() }, agent: agent.clone() }
 }
 
 impl Incoming<'_> {
@@ -43,7 +40,7 @@ impl Incoming<'_> {
         slot: Slot,
     ) -> Response<Body> {
         let Self { app, runner, agent, caller, head } = self;
-        let mut form = error_form(app, agent, head);
+        let mut form = error_form(agent, head);
         if body::check_media_type(&head.headers).is_err() {
             let detail = "send the request as `application/json`";
             let error = A2aError::new(ErrorKind::ContentTypeNotSupported).with_detail(detail);
@@ -74,7 +71,17 @@ impl Incoming<'_> {
         };
         let trace_parent = trace_parent(&head.headers);
         let extensions = extensions::requested(&head.headers);
-        let service = Service { runner, agent, caller, tenant, extensions, trace_parent, version };
+        let body_bytes = body.len();
+        let service = Service {
+            runner,
+            agent,
+            caller,
+            tenant,
+            extensions,
+            trace_parent,
+            version,
+            body_bytes,
+        };
         let answering = Answering { app, service, form, head, watch, slot };
         match asked {
             Ok(asked) => answering.answer(asked).await,

@@ -59,10 +59,10 @@ pub(super) struct Answering<'a> {
 impl Answering<'_> {
     pub(super) async fn answer(self, asked: Asked) -> Response<Body> {
         let is_streaming = matches!(asked, Asked::Stream(_) | Asked::Subscribe { .. });
-        let form = self.form.clone();
-        let answered = carry_out(self.app, &self.service, self.head, asked).await;
-        let response = answered.and_then(|answered| self.write(answered));
-        response.unwrap_or_else(|refusal| refuse(&form, is_streaming, &refusal))
+        match carry_out(self.app, &self.service, self.head, asked).await {
+            Ok(answered) => self.write(answered, is_streaming),
+            Err(refusal) => refuse(&self.form, is_streaming, &refusal),
+        }
     }
 
     /// The answer to a request whose parameters cannot be read.
@@ -70,9 +70,9 @@ impl Answering<'_> {
         refuse(&self.form, is_streaming, refusal)
     }
 
-    fn write(self, answered: Answered) -> Result<Response<Body>, Refusal> {
+    fn write(self, answered: Answered, is_streaming: bool) -> Response<Body> {
         let form = &self.form;
-        match answered {
+        let written = match answered {
             Answered::Sent(sent) => form.answer(&Object(sent)),
             Answered::Task(task) => form.answer(&Object(task)),
             Answered::Tasks(tasks) => form.answer(&Object(tasks)),
@@ -80,25 +80,29 @@ impl Answering<'_> {
             Answered::Pushes(configs) => form.answer(&Object(configs)),
             Answered::Removed => match form.binding {
                 Binding::JsonRpc { .. } => form.answer(&Same(())),
-                Binding::Rest { .. } => Ok(no_content()),
+                Binding::Rest { .. } => return no_content(),
             },
             Answered::Card(mut card) => {
                 let document = |card: &AgentCard| form.document(&Object(card.clone()));
-                card::sign(self.service.agent, &mut card, document)?;
-                form.answer(&Object(*card))
+                let signed = card::sign(self.service.agent, &mut card, document);
+                signed.map_err(Refusal::from).and_then(|()| form.answer(&Object(*card)))
             }
             Answered::Reply(message) => {
                 let mut body = Vec::new();
                 form.write_event(&mut body, &StreamResponse::Message(*message), true);
-                Ok(reply::stream_response(single_event(&body)))
+                return reply::stream_response(single_event(&body));
             }
             Answered::Events(subscribed) => {
-                Ok(self
-                    .events(|form, cut, slot| EventStream::of_task(*subscribed, form, cut, slot)))
+                return self
+                    .events(|form, cut, slot| EventStream::of_task(*subscribed, form, cut, slot));
             }
-            Answered::Rest { id, follower } => Ok(self
-                .events(|form, cut, slot| EventStream::of_rest(&id, *follower, form, cut, slot))),
-        }
+            Answered::Rest { id, follower } => {
+                return self.events(|form, cut, slot| {
+                    EventStream::of_rest(&id, *follower, form, cut, slot)
+                });
+            }
+        };
+        written.unwrap_or_else(|refusal| refuse(form, is_streaming, &refusal))
     }
 
     fn events(

@@ -47,7 +47,9 @@ impl Presence {
     pub(super) async fn enter(self: &Arc<Self>) -> Result<Present, StoreError> {
         let (present, is_registered) = {
             let mut state = self.state();
-            let name = state.name.get_or_insert_with(|| oxikit_core::random_id().into()).clone();
+            let name = state.name.get_or_insert_with(|| oxikit_core::random_id().into());
+            // A copy: the counts of its references are not shared with all other requests.
+            let name = Arc::from(&**name);
             state.users += 1;
             (Present { presence: self.clone(), name }, state.is_registered)
         };

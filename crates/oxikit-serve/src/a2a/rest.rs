@@ -2,6 +2,7 @@
 //! begin with `v1/`; those of 1.0 may begin with a tenant.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
@@ -25,7 +26,7 @@ use super::incoming::{Incoming, asked_version, check_named, last_event, trace_pa
 use super::methods::{Answering, Asked};
 use super::refusal::Refusal;
 use super::service::Service;
-use crate::app::{App, Slot};
+use crate::app::Slot;
 
 /// The version and the place that a path names, below the agent's URL.
 #[derive(Debug, PartialEq, Eq)]
@@ -146,7 +147,7 @@ impl Incoming<'_> {
         let Self { app, runner, agent, caller, head } = self;
         let route = Route::parse(below);
         let version = route.as_ref().map_or(Version::V1_0, |route| route.version);
-        let form = rest_form(app, agent, head, version);
+        let form = rest_form(agent, head, version);
         let Some(route) = route else {
             let detail = "there is nothing at this path";
             let error = A2aError::new(ErrorKind::MethodNotFound).with_detail(detail);
@@ -160,7 +161,17 @@ impl Incoming<'_> {
         let asked = route.asked(head, body);
         let trace_parent = trace_parent(&head.headers);
         let extensions = extensions::requested(&head.headers);
-        let service = Service { runner, agent, caller, tenant, extensions, trace_parent, version };
+        let body_bytes = body.len();
+        let service = Service {
+            runner,
+            agent,
+            caller,
+            tenant,
+            extensions,
+            trace_parent,
+            version,
+            body_bytes,
+        };
         let answering = Answering { app, service, form, head, watch, slot };
         match asked {
             Ok(asked) => answering.answer(asked).await,
@@ -186,9 +197,8 @@ pub(super) fn check_version(
 }
 
 /// The form of answers in this version.
-pub(super) fn rest_form(app: &App, agent: &Served, head: &Parts, version: Version) -> Form {
-    let binding = binding(&head.headers);
-    Form { version, binding, registry: app.registry.clone(), action: agent.key.clone() }
+pub(super) fn rest_form(agent: &Arc<Served>, head: &Parts, version: Version) -> Form {
+    Form { version, binding: binding(&head.headers), agent: agent.clone() }
 }
 
 /// The form of answers: the media type that the client names.

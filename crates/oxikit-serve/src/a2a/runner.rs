@@ -10,23 +10,22 @@
 //! it is this process, and finds out by [`Upkeep`](super::upkeep::Upkeep) otherwise.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use oxikit_core::ports::{StoreError, TaskEntry, TaskEvent, TaskScope, TaskStore};
-use oxikit_core::{ActionContext, Registry, Result, Status};
+use oxikit_core::{ActionContext, Result, Status};
 use oxikit_http::reply::shutting_down;
 use oxikit_http::{Shutdown, guarded};
 use oxikit_wire::a2a::{Message, Part, Task, TaskState};
 use tokio_util::sync::CancellationToken;
 
-use super::executor::{AgentExecutor, TaskTurn};
+use super::executor::{AgentExecutor, TaskTurn, Worker};
 use super::presence::{Presence, Present};
 use super::refusal::Refusal;
+use super::storage::Storage;
 use super::task_writer::{TaskWriter, TurnEnd, Unstored};
 use super::updates::TaskUpdates;
 
@@ -35,16 +34,21 @@ const BATCH: usize = 64;
 
 /// Runs the turns of all tasks that this process works on.
 pub(crate) struct Runner {
-    pub(super) store: Arc<dyn TaskStore>,
+    pub(super) storage: Arc<Storage>,
     pub(super) presence: Arc<Presence>,
-    pub(super) registry: Registry,
     pub(super) shutdown: Shutdown,
-    running: Mutex<HashMap<String, RunningTask>>,
-    /// Number of works that were started.
-    started: AtomicU64,
+    running: Mutex<RunningTasks>,
 }
 
-/// A task that this process works on.
+/// The tasks that this process works on and that wait for something.
+#[derive(Default)]
+struct RunningTasks {
+    by_id: HashMap<String, RunningTask>,
+    /// Number of works that have waited.
+    count: u64,
+}
+
+/// A task that this process works on and that waits for something.
 #[derive(Clone)]
 pub(super) struct RunningTask {
     pub(super) scope: TaskScope,
@@ -56,9 +60,7 @@ pub(super) struct RunningTask {
 
 /// A turn to be run.
 pub(super) struct Work {
-    pub(super) executor: Arc<dyn AgentExecutor>,
-    /// The key by which failures are reported.
-    pub(super) action: Arc<str>,
+    pub(super) worker: Arc<Worker>,
     pub(super) scope: TaskScope,
     pub(super) turn: TaskTurn,
     /// The reason why the turn cannot be given to the agent, and fails.
@@ -71,15 +73,13 @@ pub(super) struct Work {
 }
 
 impl Runner {
-    pub(super) fn new(store: Arc<dyn TaskStore>, registry: Registry, shutdown: Shutdown) -> Self {
+    pub(super) fn new(store: Arc<dyn TaskStore>, shutdown: Shutdown) -> Self {
         let presence = Arc::new(Presence::new(store.clone()));
         Self {
-            store,
+            storage: Arc::new(Storage { store, cut: shutdown.cut.clone() }),
             presence,
-            registry,
             shutdown,
             running: Mutex::default(),
-            started: AtomicU64::new(0),
         }
     }
 
@@ -89,31 +89,45 @@ impl Runner {
     /// the answer is `None`.
     pub(super) async fn start(self: &Arc<Self>, mut work: Work) -> Option<Vec<TaskEvent>> {
         let cancel = CancellationToken::new();
-        let id = work.turn.task_id.clone();
-        let serial = self.started.fetch_add(1, Ordering::Relaxed);
-        let task = RunningTask { scope: work.scope.clone(), serial, cancel: cancel.clone() };
-        self.running().insert(id.clone(), task);
-        let running = Running { runner: self.clone(), id, serial };
+        let scope = work.scope.clone();
         let writer = Arc::new(self.writer(&mut work));
-        let mut work = Box::pin(running.run(work, writer.clone(), cancel));
+        let running = Running { writer: writer.clone(), cancel: cancel.clone() };
+        let mut work = Box::pin(running.run(work));
         let is_done = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready())).await;
         let events = writer.take_collected();
-        if !is_done {
-            self.shutdown.background.spawn(work);
+        if is_done {
+            return Some(events);
         }
-        is_done.then_some(events)
+        let listed = self.list(writer.task_id(), scope, cancel);
+        self.shutdown.background.spawn(async move {
+            work.await;
+            drop(listed);
+        });
+        None
+    }
+
+    pub(super) fn store(&self) -> &Arc<dyn TaskStore> {
+        &self.storage.store
     }
 
     fn writer(&self, work: &mut Work) -> TaskWriter {
         let TaskTurn { task_id, number, .. } = &work.turn;
         TaskWriter::new(
-            self.store.clone(),
-            self.shutdown.cut.clone(),
+            self.storage.clone(),
             work.present.name.clone(),
             task_id,
             (*number, work.position),
             work.unstored.take(),
         )
+    }
+
+    /// Lists a task among those that this process works on.
+    fn list(self: &Arc<Self>, id: &str, scope: TaskScope, cancel: CancellationToken) -> Listed {
+        let mut running = self.running();
+        running.count += 1;
+        let serial = running.count;
+        running.by_id.insert(id.to_owned(), RunningTask { scope, serial, cancel });
+        Listed { runner: self.clone(), id: id.to_owned(), serial }
     }
 
     /// Does something that must not stop halfway when its client leaves. If it has to wait, it
@@ -132,77 +146,76 @@ impl Runner {
 
     /// Ends the work on a task, if this process does it. The task's end is stored already.
     pub(super) fn cancel(&self, id: &str) {
-        if let Some(task) = self.running().get(id) {
+        if let Some(task) = self.running().by_id.get(id) {
             task.cancel.cancel();
         }
     }
 
     pub(super) fn is_running(&self, id: &str) -> bool {
-        self.running().contains_key(id)
+        self.running().by_id.contains_key(id)
     }
 
     /// Number of tasks that this process works on.
     pub(super) fn running_number(&self) -> usize {
-        self.running().len()
+        self.running().by_id.len()
     }
 
     /// The tasks that this process works on.
     pub(super) fn running_tasks(&self) -> Vec<(String, RunningTask)> {
-        self.running().iter().map(|(id, task)| (id.clone(), task.clone())).collect()
+        self.running().by_id.iter().map(|(id, task)| (id.clone(), task.clone())).collect()
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<String, RunningTask>> {
+    fn running(&self) -> MutexGuard<'_, RunningTasks> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A task that this process works on, until this is dropped.
-struct Running {
+/// A place in the list of the tasks that this process works on, until this is dropped.
+struct Listed {
     runner: Arc<Runner>,
     id: String,
     serial: u64,
 }
 
-impl Drop for Running {
+impl Drop for Listed {
     fn drop(&mut self) {
         let mut running = self.runner.running();
-        if running.get(&self.id).is_some_and(|task| task.serial == self.serial) {
-            running.remove(&self.id);
+        if running.by_id.get(&self.id).is_some_and(|task| task.serial == self.serial) {
+            running.by_id.remove(&self.id);
         }
     }
 }
 
+/// The work on a task.
+struct Running {
+    writer: Arc<TaskWriter>,
+    cancel: CancellationToken,
+}
+
 impl Running {
-    async fn run(self, work: Work, writer: Arc<TaskWriter>, cancel: CancellationToken) {
+    async fn run(self, work: Work) {
         // The name of this process is kept until the work has ended.
-        let Work {
-            executor,
-            action,
-            scope,
-            mut turn,
-            mut begun,
-            mut position,
-            present: _present,
-            ..
-        } = work;
-        let runner = &self.runner;
-        let mut updates = TaskUpdates::new(writer.clone(), &turn.context_id);
+        let Work { worker, scope, mut turn, mut begun, mut position, present: _present, .. } = work;
+        let mut updates = TaskUpdates::new(self.writer.clone(), &turn.context_id);
+        if begun.is_ok() {
+            begun = self.writer.store_large().await;
+        }
         loop {
             let (caller, trace_parent) = (turn.caller.clone(), turn.trace_parent);
             let extensions = turn.extensions.clone();
             let result = match begun {
-                Ok(()) => self.execute(&*executor, turn, &mut updates, &writer, &cancel).await,
+                Ok(()) => self.execute(&*worker.executor, turn, &mut updates).await,
                 Err(status) => Err(status),
             };
-            match self.settle(&action, result, &mut updates, &writer).await {
+            match self.settle(&worker, result, &mut updates).await {
                 Some(TurnEnd::Next) => {}
-                Some(TurnEnd::Lost) if cancel.is_cancelled() => {
-                    self.clean_up(&*executor, &action).await;
+                Some(TurnEnd::Lost) if self.cancel.is_cancelled() => {
+                    self.clean_up(&worker).await;
                     return;
                 }
                 _ => return,
             }
-            match self.next_turn(&scope, caller, writer.next_turn(), position).await {
+            match self.next_turn(&scope, caller, self.writer.next_turn(), position).await {
                 Ok((next, read)) => {
                     turn = TaskTurn { extensions, trace_parent, ..next };
                     position = read;
@@ -211,8 +224,8 @@ impl Running {
                 }
                 Err(error) => {
                     let failed = Status::from(error);
-                    runner.registry.report_failure(&action, None, &failed);
-                    _ = self.settle(&action, Err(failed), &mut updates, &writer).await;
+                    worker.report(&failed);
+                    _ = self.settle(&worker, Err(failed), &mut updates).await;
                     return;
                 }
             }
@@ -225,20 +238,16 @@ impl Running {
         executor: &dyn AgentExecutor,
         turn: TaskTurn,
         updates: &mut TaskUpdates,
-        writer: &TaskWriter,
-        cancel: &CancellationToken,
     ) -> Result<()> {
-        let cut = &self.runner.shutdown.cut;
+        let Self { writer, cancel } = self;
+        let cut = &writer.storage.cut;
         // Events that wait for the store are stored while the agent waits for something else.
-        let writing = poll_fn(|cx| {
-            writer.poll_idle(cx);
-            Poll::<Infallible>::Pending
-        });
+        let refused = poll_fn(|cx| writer.poll_idle(cx));
         tokio::select! {
             // An agent that never waits does not pay for polling the tokens.
             biased;
             result = guarded(executor.execute(turn, updates)) => result,
-            never = writing => match never {},
+            () = refused => Err(Status::cancelled()),
             () = cancel.cancelled() => Err(Status::cancelled()),
             () = cut.cancelled() => Err(shutting_down()),
         }
@@ -248,31 +257,31 @@ impl Running {
     /// that case [`Upkeep`](super::upkeep::Upkeep) fails the task.
     async fn settle(
         &self,
-        action: &str,
+        worker: &Worker,
         result: Result<()>,
         updates: &mut TaskUpdates,
-        writer: &TaskWriter,
     ) -> Option<TurnEnd> {
+        let writer = &*self.writer;
         let flushed = writer.flush().await;
         if writer.end().is_none() {
             let stored = match result.and(flushed) {
                 Ok(()) => updates.complete().await,
                 Err(status) => {
                     // A canceled task has its end already, which the store prefers to this one.
-                    let text = self.runner.registry.report_failure(action, None, &status).message;
+                    let text = worker.report(&status).message;
                     updates.fail(text).await
                 }
             };
             if let (Err(error), None) = (stored, writer.end()) {
-                tracing::error!(task = self.id, %error, "the end of a turn could not be stored");
+                tracing::error!(task = writer.task_id(), %error, "the end of a turn could not be stored");
             }
         }
         writer.end()
     }
 
-    async fn clean_up(&self, executor: &dyn AgentExecutor, action: &str) {
-        if let Err(status) = guarded(executor.canceled(&self.id)).await {
-            self.runner.registry.report_failure(action, None, &status);
+    async fn clean_up(&self, worker: &Worker) {
+        if let Err(status) = guarded(worker.executor.canceled(self.writer.task_id())).await {
+            worker.report(&status);
         }
     }
 
@@ -284,17 +293,18 @@ impl Running {
         number: u64,
         mut position: u64,
     ) -> Result<(TaskTurn, u64), StoreError> {
+        let (store, id) = (&*self.writer.storage.store, self.writer.task_id());
         loop {
-            let page = self.runner.store.read(scope, &self.id, position, BATCH).await?;
+            let page = store.read(scope, id, position, BATCH).await?;
             let Some(last) = page.events.last() else {
-                return Err(StoreError::Damaged(self.id.clone(), "a turn is missing".into()));
+                return Err(StoreError::Damaged(id.to_owned(), "a turn is missing".into()));
             };
             position = last.sequence;
             let found = page.events.iter().find_map(|event| received(event, number));
             if let Some((sequence, message)) = found {
-                let task = fold(&*self.runner.store, scope, &self.id, sequence - 1).await?;
+                let task = fold(store, scope, id, sequence - 1).await?;
                 let turn = TaskTurn {
-                    task_id: self.id.clone(),
+                    task_id: id.to_owned(),
                     context_id: page.head.context_id,
                     number,
                     message,

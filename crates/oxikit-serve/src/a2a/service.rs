@@ -29,6 +29,10 @@ use webhooks::named;
 /// Maximum number of messages that wait for a task while the agent works on another one.
 const MAX_WAITING: u64 = 8;
 
+/// Size of a request in bytes from which its task is stored before the agent runs. No store refuses a
+/// smaller message for its size.
+const LARGE: usize = 16 << 10;
+
 /// An agent as one caller sees it, in one version of the protocol.
 pub(super) struct Service<'a> {
     pub(super) runner: &'a Arc<Runner>,
@@ -41,6 +45,8 @@ pub(super) struct Service<'a> {
     /// The client's span.
     pub(super) trace_parent: Option<TraceParent>,
     pub(super) version: Version,
+    /// Size of the body of the request.
+    pub(super) body_bytes: usize,
 }
 
 /// The answer to a message.
@@ -60,15 +66,18 @@ pub(super) struct Subscribed {
 
 impl Service<'_> {
     pub(super) fn scope(&self) -> TaskScope {
-        let agent = match &self.tenant {
-            None => self.agent.name.clone(),
-            Some(tenant) => format!("{} of {tenant}", self.agent.name).into(),
+        let agent = &self.agent.name;
+        // The name is copied, so that the counts of its references are not shared with all other
+        // requests.
+        let agent: Arc<str> = match &self.tenant {
+            None => Arc::from(&**agent),
+            Some(tenant) => format!("{agent} of {tenant}").into(),
         };
         TaskScope::new(Owner::of(&self.caller), agent)
     }
 
     fn store(&self) -> &Arc<dyn TaskStore> {
-        &self.runner.store
+        self.runner.store()
     }
 
     /// Gives a message to the agent.
@@ -111,33 +120,20 @@ impl Service<'_> {
             entries: vec![entry.clone()],
             push: push.map(|target| named(target, &task_id)),
         };
-        let (mut stored, mut unstored, mut first) = (None, None, None);
-        if self.agent.executor.may_reply() {
-            let (sender, receiver) = oneshot::channel();
-            unstored = Some(Box::new(Unstored { task: new, first: sender }));
-            first = Some(receiver);
-        } else {
-            stored = Some(new);
-        }
-        let begun = Received { position: 1, turn: 1, is_claimed: true };
+        let (first, answered) = oneshot::channel();
+        let may_reply = self.agent.worker.executor.may_reply();
+        let is_large = self.body_bytes > LARGE;
+        let unstored = Some(Box::new(Unstored { task: new, first, may_reply, is_large }));
         let turn = self.turn(&task_id, &context_id, message, metadata);
         let work = Work { unstored, ..self.work(&scope, turn, present) };
-        let runner = self.runner.clone();
-        let started = self.runner.whole(Box::pin(async move {
-            if let Some(new) = stored {
-                runner.store.create(new).await?;
-            }
-            Ok(runner.start(work).await)
-        }));
-        let ended = started.await?;
-        if let Some(first) = first {
-            match first.await {
-                Ok(First::Task) => {}
-                Ok(First::Reply(message)) => return Ok(Sent::Reply(message)),
-                Ok(First::Failed(error)) => return Err(error.into()),
-                Err(_) => return Err(Refusal::internal("the agent has not answered")),
-            }
+        let ended = self.runner.start(work).await;
+        match answered.await {
+            Ok(First::Task) => {}
+            Ok(First::Reply(message)) => return Ok(Sent::Reply(message)),
+            Ok(First::Failed(error)) => return Err(error.into()),
+            Err(_) => return Err(Refusal::internal("the agent has not answered")),
         }
+        let begun = Received { position: 1, turn: 1, is_claimed: true };
         let mut task = Task::new(task_id, context_id, TaskStatus::new(TaskState::Submitted));
         Arc::unwrap_or_clone(entry).apply(&mut task);
         Ok(self.subscribed(scope, task, begun, ended))
@@ -210,8 +206,7 @@ impl Service<'_> {
     /// A turn for the runner.
     fn work(&self, scope: &TaskScope, turn: TaskTurn, present: Present) -> Work {
         Work {
-            executor: self.agent.executor.clone(),
-            action: self.agent.key.clone(),
+            worker: self.agent.worker.clone(),
             scope: scope.clone(),
             turn,
             begun: Ok(()),
@@ -231,7 +226,8 @@ impl Service<'_> {
     ) -> Sent {
         let Received { position, turn, .. } = received;
         let (id, context) = (&task.id, &task.context_id);
-        let follower = Follower::new(self.store(), scope, id, context, position, self.stop_at());
+        let follower =
+            Follower::new(&self.runner.storage, scope, id, context, position, self.stop_at());
         let mut follower = follower.of_turn(turn);
         if let Some(events) = ended {
             follower = follower.of_ended_turn(events);
@@ -269,7 +265,7 @@ async fn take(
     new: NewTurn,
     mut work: Work,
 ) -> Result<(Task, Received, Option<Vec<TaskEvent>>), Refusal> {
-    let (store, scope, id) = (&*runner.store, work.scope.clone(), head.id.clone());
+    let (store, scope, id) = (&**runner.store(), work.scope.clone(), head.id.clone());
     let entry = TaskEntry::Status(Box::new(new.entry.clone()));
     let received = store.receive(&scope, &id, new).await.map_err(|error| match error {
         StoreError::Ended(_) => ended(&head),

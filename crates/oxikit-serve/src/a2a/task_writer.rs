@@ -22,7 +22,8 @@ use oxikit_core::{Result, Status};
 use oxikit_wire::a2a::{Message, TaskState};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
+
+use super::storage::Storage;
 
 /// Maximum number of events that wait for the write before them. A call that publishes more
 /// waits until they are given to the store.
@@ -46,11 +47,17 @@ pub(super) enum First {
     Failed(StoreError),
 }
 
-/// A task that is stored with its first events, because its agent may also answer without one.
+/// A new task. It is stored with the events that its agent publishes before it first waits, so
+/// that an agent that has its answer at hand needs one transaction.
 pub(super) struct Unstored {
     pub(super) task: NewTask,
     /// Receives the first answer.
     pub(super) first: oneshot::Sender<First>,
+    /// Whether the agent may answer without a task. If so, the task is stored with the first event.
+    pub(super) may_reply: bool,
+    /// Whether the task is stored before the agent runs: the store may refuse a large message, and
+    /// then no work is done for it.
+    pub(super) is_large: bool,
 }
 
 /// How a turn has ended.
@@ -64,14 +71,15 @@ pub(super) enum TurnEnd {
     Replied,
     /// The task was ended by others, or another runner has it.
     Lost,
+    /// The new task could not be stored.
+    Refused,
 }
 
 /// Writes the events of a task's turns, in order.
 pub(super) struct TaskWriter {
-    store: Arc<dyn TaskStore>,
-    /// Cancelled when a write is not made again any more.
-    cut: CancellationToken,
-    runner: Arc<str>,
+    pub(super) storage: Arc<Storage>,
+    /// The name under which the runner works on the task.
+    name: Arc<str>,
     task_id: Arc<str>,
     state: Mutex<State>,
 }
@@ -112,8 +120,8 @@ struct Writing {
 
 /// The answer of the store to a write.
 enum Written {
-    /// The task was made.
-    Created,
+    /// The task was made with these entries after its first one, up to this position.
+    Created(u64, Vec<Arc<TaskEntry>>),
     /// These entries were added.
     Appended(Appended, Vec<Arc<TaskEntry>>),
     /// The task could not be made. The client knows why.
@@ -125,9 +133,8 @@ impl TaskWriter {
     /// A writer for a task that has stored everything up to `position`. It collects the events that
     /// it stores until they are [taken](Self::take_collected).
     pub(super) fn new(
-        store: Arc<dyn TaskStore>,
-        cut: CancellationToken,
-        runner: Arc<str>,
+        storage: Arc<Storage>,
+        name: Arc<str>,
         task_id: &str,
         (turn, position): (u64, u64),
         unstored: Option<Box<Unstored>>,
@@ -145,7 +152,7 @@ impl TaskWriter {
             waiter: None,
             collected: Some(Collected { position, events: Vec::new() }),
         };
-        Self { store, cut, runner, task_id: task_id.into(), state: Mutex::new(state) }
+        Self { storage, name, task_id: task_id.into(), state: Mutex::new(state) }
     }
 
     pub(super) fn task_id(&self) -> &str {
@@ -157,9 +164,16 @@ impl TaskWriter {
     }
 
     /// The events that were stored so far, without a gap; later ones are not collected. Empty if
-    /// somebody else has added an event in between, or if they were stored with the new task.
+    /// somebody else has added an event in between.
     pub(super) fn take_collected(&self) -> Vec<TaskEvent> {
         self.state().collected.take().map(|collected| collected.events).unwrap_or_default()
+    }
+
+    /// Stores the task now if that has to come before the agent runs.
+    pub(super) async fn store_large(&self) -> Result<()> {
+        let is_large = |new: &Unstored| new.is_large && !new.may_reply;
+        let is_first = self.state().unstored.as_deref().is_some_and(is_large);
+        if is_first { self.flush().await } else { Ok(()) }
     }
 
     /// Goes on with the next turn, and answers its number.
@@ -177,7 +191,7 @@ impl TaskWriter {
         if !state.queue.is_empty() {
             return None;
         }
-        let unstored = state.unstored.take()?;
+        let unstored = state.unstored.take_if(|unstored| unstored.may_reply)?;
         state.end = Some(TurnEnd::Replied);
         Some(unstored.first)
     }
@@ -231,17 +245,19 @@ impl TaskWriter {
     }
 
     /// Polls the write that is on its way, and begins the next one. Between two calls of the
-    /// agent, its runner does this.
-    pub(super) fn poll_idle(&self, cx: &mut Context<'_>) {
+    /// agent, its runner does this. Ready if the task could not be stored: the client was told, so
+    /// the agent need not go on.
+    pub(super) fn poll_idle(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
         _ = self.poll_write(&mut state, cx);
+        if state.end == Some(TurnEnd::Refused) { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Ready when nothing is left to be stored.
     fn poll_write(&self, state: &mut State, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             if state.writing.is_none() {
-                if state.queue.is_empty() {
+                if !state.has_unwritten() {
                     return Poll::Ready(());
                 }
                 state.writing = Some(self.begin(state));
@@ -266,15 +282,15 @@ impl TaskWriter {
         let entries = std::mem::take(&mut state.queue);
         let ends_turn = state.is_ending;
         let write = TaskWrite {
-            runner: self.runner.clone(),
+            runner: self.name.clone(),
             number: state.written + 1,
             turn: state.turn,
             entries,
             releases: ends_turn,
         };
-        let (store, id, cut) = (self.store.clone(), self.task_id.clone(), self.cut.clone());
+        let (storage, id) = (self.storage.clone(), self.task_id.clone());
         let answer = Box::pin(async move {
-            match append(&*store, &cut, &id, &write).await {
+            match append(&storage, &id, &write).await {
                 Ok(appended) => Written::Appended(appended, write.entries),
                 Err(error) => Written::Failed(error),
             }
@@ -290,9 +306,9 @@ impl TaskWriter {
         let is_last_left = state.is_ending && !ends_task;
         let rest = state.queue.split_off(state.queue.len() - usize::from(is_last_left));
         let entries = std::mem::replace(&mut state.queue, rest);
-        unstored.task.entries.extend(entries);
-        let store = self.store.clone();
-        let answer = Box::pin(async move { unstored.store(&*store).await });
+        unstored.task.entries.extend_from_slice(&entries);
+        let storage = self.storage.clone();
+        let answer = Box::pin(async move { unstored.store(&*storage.store, entries).await });
         Writing { answer, ends_turn: ends_task }
     }
 
@@ -302,12 +318,17 @@ impl TaskWriter {
 }
 
 impl State {
+    /// Whether something is left to be given to the store.
+    fn has_unwritten(&self) -> bool {
+        !self.queue.is_empty() || self.unstored.as_ref().is_some_and(|new| !new.may_reply)
+    }
+
     /// Takes the answer to a write. What was published after a write that failed is not stored:
     /// the log has no gaps.
     fn settle(&mut self, written: Written, ends_turn: bool) {
         let error = match written {
-            Written::Created => {
-                self.collected = None;
+            Written::Created(position, entries) => {
+                self.collect(position, entries);
                 self.end = ends_turn.then_some(TurnEnd::Released);
                 return;
             }
@@ -319,7 +340,7 @@ impl State {
                 return;
             }
             Written::NotCreated => {
-                self.end = Some(TurnEnd::Lost);
+                self.end = Some(TurnEnd::Refused);
                 Status::internal("the task could not be stored")
             }
             Written::Failed(error) => {
@@ -351,13 +372,18 @@ impl State {
 }
 
 impl Unstored {
-    async fn store(self: Box<Self>, store: &dyn TaskStore) -> Written {
-        let Self { task, first } = *self;
+    /// Stores the task. `entries` are those that it has after its first one.
+    async fn store(
+        self: Box<Self>,
+        store: &dyn TaskStore,
+        entries: Vec<Arc<TaskEntry>>,
+    ) -> Written {
+        let Self { task, first, .. } = *self;
         match store.create(task).await {
-            Ok(_) => {
+            Ok(position) => {
                 // A client that has left needs no answer.
                 _ = first.send(First::Task);
-                Written::Created
+                Written::Created(position, entries)
             }
             Err(error) => {
                 _ = first.send(First::Failed(error));
@@ -370,18 +396,17 @@ impl Unstored {
 /// Makes a write until the store answers it. A write whose answer was lost may have been stored:
 /// it has its number, by which the store recognises it.
 async fn append(
-    store: &dyn TaskStore,
-    cut: &CancellationToken,
+    storage: &Storage,
     id: &str,
     write: &TaskWrite,
 ) -> std::result::Result<Appended, StoreError> {
     loop {
-        let error = match store.append(id, write.clone()).await {
+        let error = match storage.store.append(id, write.clone()).await {
             Err(error @ StoreError::Unavailable(_)) => error,
             answer => return answer,
         };
         tracing::warn!(task = id, %error, "events of a task were not stored and are sent again");
-        if cut.run_until_cancelled(sleep(RETRY)).await.is_none() {
+        if storage.cut.run_until_cancelled(sleep(RETRY)).await.is_none() {
             return Err(error);
         }
     }

@@ -73,7 +73,7 @@ impl Upkeep {
         seen: &mut HashMap<String, Seen>,
         left: &mut HashMap<String, Instant>,
     ) -> Result<(), StoreError> {
-        let Runner { store, presence, .. } = &*self.runner;
+        let (store, presence) = (self.runner.store(), &self.runner.presence);
         if let Some(former) = presence.renew().await? {
             self.expire(&former, LEFT).await?;
         }
@@ -105,7 +105,7 @@ impl Upkeep {
         left: &mut HashMap<String, Instant>,
     ) -> Result<(), StoreError> {
         let limit = self.runner.running_number() + MAX_TASKS;
-        let mut ids = self.runner.store.tasks_of(name, limit).await?;
+        let mut ids = self.runner.store().tasks_of(name, limit).await?;
         ids.retain(|id| !self.runner.is_running(id));
         let now = Instant::now();
         // A message that is being stored is not worked on yet: the next rounds find it running.
@@ -124,7 +124,7 @@ impl Upkeep {
 
     /// Ends all tasks of a runner that does not work any more, then forgets it.
     async fn expire(&self, dead: &str, text: &str) -> Result<(), StoreError> {
-        let store = &self.runner.store;
+        let store = self.runner.store();
         loop {
             let ids = store.tasks_of(dead, MAX_TASKS).await?;
             if ids.is_empty() {
@@ -137,7 +137,7 @@ impl Upkeep {
     }
 
     async fn expire_task(&self, id: &str, runner: &str, text: &str) -> Result<(), StoreError> {
-        match self.runner.store.expire(id, runner, failed(text)).await {
+        match self.runner.store().expire(id, runner, failed(text)).await {
             Ok(_) => tracing::warn!(task = id, "a task without a running server was failed"),
             // Another process was faster.
             Err(StoreError::Fenced(_) | StoreError::Ended(_) | StoreError::NotFound(_)) => {}
@@ -153,7 +153,7 @@ impl Upkeep {
             for (id, task) in self.runner.running_tasks() {
                 // A task that is not stored yet is not found, and a store that cannot be reached
                 // says nothing about it.
-                let Ok(head) = self.runner.store.head(&task.scope, &id).await else { continue };
+                let Ok(head) = self.runner.store().head(&task.scope, &id).await else { continue };
                 if head.status.state.is_terminal() {
                     self.runner.cancel(&id);
                 }
@@ -164,7 +164,7 @@ impl Upkeep {
     async fn prune(&self) {
         loop {
             sleep(PRUNE).await;
-            match self.runner.store.prune(&self.retention).await {
+            match self.runner.store().prune(&self.retention).await {
                 Ok(0) => {}
                 Ok(tasks) => tracing::info!(tasks, "old tasks were removed"),
                 Err(error) => tracing::warn!(%error, "old tasks could not be removed"),

@@ -22,7 +22,7 @@ use crate::ports::{
     TaskScope, TaskStore, TaskWrite, Topic,
 };
 use log::Texts;
-use record::Record;
+use record::{NewRecord, Record};
 use records::Records;
 
 /// Limits of [`MemoryTasks`].
@@ -142,9 +142,9 @@ impl MemoryTasks {
 #[async_trait]
 impl TaskStore for MemoryTasks {
     async fn create(&self, task: NewTask) -> Result<u64, StoreError> {
-        let record = Box::new(Record::begin(task, self.max_bytes())?);
-        let (id, position) = (record.id.clone(), record.position());
-        let (is_pending, removed) = lock(&self.records).insert(record, &self.options)?;
+        let new = NewRecord::of(task, self.max_bytes())?;
+        let (id, position) = (new.id.clone(), new.position());
+        let (is_pending, removed) = lock(&self.records).insert(new, &self.options)?;
         drop(removed);
         self.options.notifier.publish(task_topic(&id));
         if is_pending {

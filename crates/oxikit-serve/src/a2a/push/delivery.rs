@@ -51,12 +51,12 @@ impl Delivery<'_> {
     /// failed one.
     pub(super) async fn run(&self) -> Result<Delivered, StoreError> {
         let Self { runner, due, .. } = self;
-        let page = runner.store.read(&due.scope, &due.task, due.delivered, BATCH).await?;
+        let page = runner.store().read(&due.scope, &due.task, due.delivered, BATCH).await?;
         if page.events.is_empty() {
             // A store may claim a webhook for its task's new events although it was given up.
             return Ok(self.unchanged());
         }
-        let mut bodies = Bodies::new(&*runner.store, due, page.head).await?;
+        let mut bodies = Bodies::new(&**runner.store(), due, page.head).await?;
         let mut done = self.unchanged();
         for event in page.events {
             let sequence = event.sequence;
@@ -74,7 +74,7 @@ impl Delivery<'_> {
 
     async fn attempt(&self, sequence: u64, body: Vec<u8>) -> Result<Attempt, StoreError> {
         let Self { push, runner, due } = self;
-        let targets = runner.store.push_targets(&due.scope, &due.task).await?;
+        let targets = runner.store().push_targets(&due.scope, &due.task).await?;
         if runner.shutdown.draining.is_cancelled() || !targets.contains(&due.target) {
             return Ok(Attempt::Stopped);
         }

@@ -77,7 +77,8 @@ impl Worker {
         if let Ok(more) = self.slots.clone().try_acquire_many_owned(free) {
             slots.merge(more);
         }
-        let Runner { store, presence, shutdown, .. } = &*self.runner;
+        let Runner { presence, shutdown, .. } = &*self.runner;
+        let store = self.runner.store();
         let present = Arc::new(presence.enter().await?);
         let due = store.claim_pushes(&present.name, slots.num_permits()).await?;
         let number = due.len();
@@ -112,7 +113,7 @@ impl Worker {
     /// Gives a webhook back. Without that it would be claimed for as long as this server lives, so
     /// a store that fails is asked again, until the shutdown.
     async fn release(&self, due: &DuePush, name: &str, done: &Delivered) {
-        let Runner { store, shutdown, .. } = &*self.runner;
+        let (store, shutdown) = (self.runner.store(), &self.runner.shutdown);
         let Delivered { position, attempts, pause } = *done;
         while let Err(error) = store.release_push(name, due, position, attempts, pause).await {
             tracing::warn!(task = due.task, %error, "a webhook could not be given back");
@@ -147,7 +148,7 @@ impl Worker {
     /// Waits until the store says that a webhook may be due.
     async fn due(&self) -> Result<(), StoreError> {
         loop {
-            if let Ok(waited) = timeout(ASK, self.runner.store.push_wait()).await {
+            if let Ok(waited) = timeout(ASK, self.runner.store().push_wait()).await {
                 return waited;
             }
         }

@@ -59,7 +59,8 @@ impl Service<'_> {
         }
         let task = fold(&**store, &scope, id, head.position).await?;
         let (position, context) = (head.position, &head.context_id);
-        let follower = Follower::new(store, scope, id, context, position, self.stop_at());
+        let follower =
+            Follower::new(&self.runner.storage, scope, id, context, position, self.stop_at());
         Ok(Subscribed { task, position, follower })
     }
 
@@ -74,7 +75,14 @@ impl Service<'_> {
         if position > head.position {
             return Err(Refusal::invalid("`Last-Event-ID` is beyond the last event of the task"));
         }
-        Ok(Follower::new(store, scope, id, &head.context_id, position, self.stop_at()))
+        Ok(Follower::new(
+            &self.runner.storage,
+            scope,
+            id,
+            &head.context_id,
+            position,
+            self.stop_at(),
+        ))
     }
 
     pub(in crate::a2a) async fn list(

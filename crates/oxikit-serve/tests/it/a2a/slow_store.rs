@@ -16,42 +16,46 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::kit::{message, serve};
+use super::store_faults::only_task;
 
 #[tokio::test]
-async fn events_of_an_agent_that_does_not_wait_are_stored_by_one_write() {
+async fn events_of_an_agent_that_does_not_wait_are_stored_with_its_task() {
     let store = Arc::new(HeldTasks::default());
     let app = serve(store.clone(), &Registry::default(), |server| server).await;
     let task = app.send(message("chunks at once")).await;
     let expected = json!([{ "text": "one " }, { "text": "two " }, { "text": "three" }]);
     assert_eq!(task["artifacts"][0]["parts"], expected);
-    assert_eq!(store.writes.load(Ordering::Relaxed), 1);
+    assert_eq!(store.writes.load(Ordering::Relaxed), 0);
 }
 
-/// The agent publishes four events. The first is given to the store when the agent waits. The
-/// others come while it is written, and are stored by one more write, in order.
+/// The agent publishes four events. The first is stored with the task when the agent waits. The
+/// others come while that is written, and are stored by one more write, in order.
 #[tokio::test]
 async fn events_that_come_during_a_write_are_stored_together() {
-    let store = Arc::new(HeldTasks { writes_allowed: Semaphore::new(0), ..Default::default() });
+    let store = Arc::new(HeldTasks {
+        answers_allowed: Semaphore::new(0),
+        writes_allowed: Semaphore::new(0),
+        ..HeldTasks::default()
+    });
     let app = serve(store.clone(), &Registry::default(), |server| server).await;
     let params = json!({ "message": message("chunks") });
-    let mut stream = app.stream("SendStreamingMessage", params, "").await;
-    let (_, first) = stream.next().await.unwrap();
-    let task = &first["result"]["task"];
+    let _client = app.open("SendMessage", params, "").await;
+    store.messages.acquire().await.unwrap().forget();
+    let task = app.task(&only_task(&app).await["id"]).await;
     assert_eq!(task["status"]["state"], "TASK_STATE_SUBMITTED");
-    let stored = app.task(&task["id"]).await;
-    assert_eq!(stored["artifacts"], json!(null), "clients see what is stored: {stored}");
+    let first = json!([{ "text": "one " }]);
+    assert_eq!(task["artifacts"][0]["parts"], first, "clients see what is stored: {task}");
+    let stream = app.stream("SubscribeToTask", json!({ "id": task["id"] }), "").await;
+    store.answers_allowed.add_permits(1);
     store.writes_allowed.add_permits(1);
-    let (_, chunk) = stream.next().await.unwrap();
-    assert_eq!(chunk["result"]["artifactUpdate"]["artifact"]["parts"][0]["text"], "one ");
-    store.writes_allowed.add_permits(1);
-    let rest: Vec<_> = stream.all().await.into_iter().map(|(_, event)| event).collect();
-    let texts: Vec<_> = rest
+    let events: Vec<_> = stream.all().await.into_iter().map(|(_, event)| event).collect();
+    let texts: Vec<_> = events[1..]
         .iter()
         .map(|event| &event["result"]["artifactUpdate"]["artifact"]["parts"][0]["text"])
         .collect();
     assert_eq!(texts, [&json!("two "), &json!("three"), &json!(null)]);
-    assert_eq!(rest[2]["result"]["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
-    assert_eq!(store.writes.load(Ordering::Relaxed), 2);
+    assert_eq!(events[3]["result"]["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
+    assert_eq!(store.writes.load(Ordering::Relaxed), 1);
 }
 
 /// Tasks in memory, whose events are stored and whose messages are answered when the test allows
@@ -65,7 +69,7 @@ pub(super) struct HeldTasks {
     pub(super) answers_allowed: Semaphore,
     /// Messages that are stored.
     pub(super) messages: Semaphore,
-    /// What goes wrong with the second write of the next turn.
+    /// What goes wrong with the first write to the next task.
     pub(super) write_fault: Mutex<Option<Fault>>,
     /// What goes wrong with the next message.
     pub(super) message_fault: Mutex<Option<Fault>>,
@@ -118,7 +122,7 @@ impl TaskStore for HeldTasks {
     async fn append(&self, id: &str, write: TaskWrite) -> Result<Appended, StoreError> {
         self.writes_allowed.acquire().await.unwrap().forget();
         self.writes.fetch_add(1, Ordering::Relaxed);
-        if write.number == 2 {
+        if write.number == 1 {
             return Fault::of(&self.write_fault, self.inner.append(id, write)).await;
         }
         self.inner.append(id, write).await

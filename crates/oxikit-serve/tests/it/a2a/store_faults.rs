@@ -21,7 +21,7 @@ fn one_request(server: Server) -> Server {
 }
 
 /// The only task, as soon as the server takes the request for it.
-async fn only_task(app: &App) -> Value {
+pub(super) async fn only_task(app: &App) -> Value {
     let listed = async {
         loop {
             let mut client = app.open("ListTasks", json!({}), "").await;

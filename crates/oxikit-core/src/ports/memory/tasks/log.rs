@@ -66,6 +66,17 @@ impl Log {
         self.places.extend(new.ends.iter().map(|end| Place { end: start + end, turn }));
     }
 
+    /// A log without events, in the memory of this one if that is about what `texts` need.
+    pub(super) fn emptied(mut self, texts: &Texts) -> Self {
+        self.json.clear();
+        self.places.clear();
+        let fits = |room: usize, needed: usize| (needed..=2 * needed).contains(&room);
+        match fits(self.json.capacity(), texts.json.len()) {
+            true => self,
+            false => Self::default(),
+        }
+    }
+
     /// The event with this number.
     pub(super) fn event(&self, sequence: u64) -> LogPage {
         self.page(sequence.saturating_sub(1), 1)

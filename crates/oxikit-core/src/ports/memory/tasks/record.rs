@@ -26,27 +26,59 @@ pub(super) struct Record {
     pub(super) pushes: Vec<Push>,
 }
 
-impl Record {
-    pub(super) fn begin(task: NewTask, max_bytes: u64) -> Result<Self, StoreError> {
+/// A task that is not in the store yet.
+pub(super) struct NewRecord {
+    scope: TaskScope,
+    pub(super) id: Arc<str>,
+    context_id: String,
+    metadata: Option<JsonObject>,
+    progress: TaskProgress,
+    texts: Texts,
+    push: Option<PushTarget>,
+}
+
+impl NewRecord {
+    pub(super) fn of(task: NewTask, max_bytes: u64) -> Result<Self, StoreError> {
         let NewTask { scope, id, context_id, metadata, runner, entries, push } = task;
         let texts = Texts::of(&id, &entries)?;
         let progress = TaskProgress::begin(runner, &entries, texts.bytes(), max_bytes)
             .map_err(|refusal| refusal.about(&id))?;
-        let mut record = Self {
+        Ok(Self { scope, id: id.into(), context_id, metadata, progress, texts, push })
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.progress.position
+    }
+
+    /// The record, in the memory of one that was removed. That one was often written by another
+    /// thread: to free it and to allocate the same again costs more than the copy of the events.
+    pub(super) fn into_record(self, removed: Option<Box<Record>>) -> Box<Record> {
+        let Self { scope, id, context_id, metadata, progress, texts, push } = self;
+        let mut removed = removed;
+        let log = removed.as_mut().map(|removed| std::mem::take(&mut removed.log));
+        let mut record = Record {
             scope,
-            id: id.into(),
+            id,
             context_id,
             metadata,
             progress,
-            log: Log::default(),
+            log: log.map(|log| log.emptied(&texts)).unwrap_or_default(),
             changed: 0,
             written_at: Instant::now(),
             pushes: push.into_iter().map(|target| Push::new(target, 0)).collect(),
         };
         record.add(1, &texts);
-        Ok(record)
+        match removed {
+            Some(mut place) => {
+                *place = record;
+                place
+            }
+            None => Box::new(record),
+        }
     }
+}
 
+impl Record {
     pub(super) fn position(&self) -> u64 {
         self.progress.position
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::MemoryTaskOptions;
-use super::record::Record;
+use super::record::{NewRecord, Record};
 use crate::ports::{StoreError, TaskRetention, TaskScope};
 
 /// Tasks that were removed: in the boxes of the map, so that they are not copied.
@@ -62,18 +62,18 @@ impl Records {
     /// removed too: the caller drops them after it has unlocked the store.
     pub(super) fn insert(
         &mut self,
-        record: Box<Record>,
+        new: NewRecord,
         options: &MemoryTaskOptions,
     ) -> Result<(bool, Removed), StoreError> {
-        let removed = self.make_room(options);
-        let (id, is_full) = (record.id.clone(), self.tasks.len() >= options.max_tasks);
+        let mut removed = self.make_room(options);
+        let (id, is_full) = (new.id.clone(), self.tasks.len() >= options.max_tasks);
         let Entry::Vacant(free) = self.tasks.entry(id.clone()) else {
             return Err(StoreError::Exists(id.to_string()));
         };
         if is_full {
             return Err(StoreError::Full(id.to_string(), "too many tasks have not ended"));
         }
-        let record = free.insert(record);
+        let record = free.insert(new.into_record(removed.pop()));
         self.order.note(record);
         let is_pending = record.is_pending();
         if is_pending {
