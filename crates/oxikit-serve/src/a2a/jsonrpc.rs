@@ -104,8 +104,8 @@ where
 
 /// Reads a message. Data of the client is kept exactly as it is, or refused.
 fn message(request: &JsonRpcRequest<'_>, version: Version) -> Result<SendMessageRequest, Refusal> {
-    let sent = params(request, version)?;
-    if let Some(params) = request.params {
+    let sent: SendMessageRequest = params(request, version)?;
+    if let Some(params) = request.params.filter(|_| sent.has_json()) {
         check_exact(params.get().as_bytes())?;
     }
     Ok(sent)

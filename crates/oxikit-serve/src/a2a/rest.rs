@@ -241,7 +241,9 @@ fn decoded(text: &str) -> Option<Cow<'_, str>> {
 /// configuration without `blocking` means that the client does not wait.
 fn message(body: &[u8], version: Version) -> Result<SendMessageRequest, Refusal> {
     let mut request: SendMessageRequest = read(body, version)?;
-    check_exact(body)?;
+    if request.has_json() {
+        check_exact(body)?;
+    }
     if let (Version::V0_3, Some(configuration)) = (version, &mut request.configuration) {
         configuration.return_immediately.get_or_insert(true);
     }

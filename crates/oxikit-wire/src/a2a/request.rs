@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::proto::{count, empty_is_none, optional_integer};
-use super::{A2aError, ErrorKind, Message, PushConfig, Task, TaskState};
+use super::{A2aError, ErrorKind, Message, Part, PushConfig, Task, TaskState};
 use crate::JsonObject;
 use crate::absent::null_is_default;
 
@@ -44,6 +44,14 @@ impl SendMessageRequest {
             error = error.with_violation("configuration.historyLength", "must not be negative");
         }
         if error.violations.is_empty() { Ok(()) } else { Err(error) }
+    }
+
+    /// Whether it has JSON values of the sender, as data or metadata. They are kept as they are sent,
+    /// whatever they contain.
+    pub fn has_json(&self) -> bool {
+        let Message { parts, metadata, .. } = &self.message;
+        let is_json = |part: &Part| part.as_data().is_some() || part.metadata.is_some();
+        self.metadata.is_some() || metadata.is_some() || parts.iter().any(is_json)
     }
 }
 
