@@ -38,6 +38,7 @@
 
 mod handshake;
 mod partial;
+mod text_frame;
 mod transport;
 
 use std::collections::VecDeque;
@@ -56,6 +57,7 @@ pub use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 pub use handshake::Handshake;
 pub use partial::{PartialMessages, PartialShare};
+pub use text_frame::TextFrame;
 use transport::Transport;
 
 /// Number of bytes of the read and the write buffer, which an idle socket keeps. The library's
@@ -147,6 +149,18 @@ impl Socket {
         if self.stream.start_send_unpin(message).is_ok() {
             self.backlog += size;
         }
+    }
+
+    /// Sends a text at once, as far as the network takes it, if nothing is queued before it. The rest,
+    /// or the whole, is queued as by [`send`](Self::send). A text for many peers is sent so without a
+    /// copy for each of them.
+    pub fn send_frame(&mut self, cx: &mut Context<'_>, frame: &TextFrame) {
+        if self.backlog > 0 || self.ending.is_some() {
+            return self.send(Message::Text(frame.text()));
+        }
+        // The next read reports a failure.
+        let sent = self.stream.get_mut().send_now(cx, frame).unwrap_or_default();
+        self.backlog = frame.as_bytes().len() - sent;
     }
 
     /// Sends the queued messages and, if `reads`, waits for messages of the peer. It also returns

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use oxikit_http::websocket::Utf8Bytes;
+use oxikit_http::websocket::TextFrame;
 use oxikit_wire::close_code;
 use oxikit_wire::prompts::{
     DependencyChanged, Hello, IdChanged, Presence, PresenceList, ServerMessage, SetPresence,
@@ -178,10 +178,11 @@ impl Room {
         let has_content = next.has_new_content();
         let has_metadata = next.has_new_metadata();
         let (mut is_somebody_slow, mut has_somebody_left) = (false, false);
+        let now = Instant::now();
         for (id, entry) in &self.members {
             let content = has_content && !up_to_date.content.contains(id);
             let metadata = has_metadata && !up_to_date.metadata.contains(id);
-            let told = entry.outbox.announce(&next, content, metadata);
+            let told = entry.outbox.announce(&next, content, metadata, now);
             is_somebody_slow |= told == Told::Behind;
             has_somebody_left |= told == Told::Left;
         }
@@ -190,7 +191,7 @@ impl Room {
             self.remove_left();
         }
         if is_somebody_slow && self.sweep_at.is_none() {
-            self.sweep_at = Some(Instant::now() + self.stall_time);
+            self.sweep_at = Some(now + self.stall_time);
         }
     }
 
@@ -306,7 +307,7 @@ pub(crate) fn short_label(label: &str) -> String {
 }
 
 /// A text that is shared by the outboxes of all members.
-pub(crate) type SharedText = Utf8Bytes;
+pub(crate) type SharedText = TextFrame;
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::{Buf, Bytes};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+use super::TextFrame;
 
 /// A closed connection is treated as drained when nothing arrives for this long.
 const QUIET: Duration = Duration::from_millis(100);
@@ -26,6 +29,8 @@ pub(super) struct Transport {
     turn_end: u64,
     /// Only on a connection on which much arrives.
     burst: Option<Burst>,
+    /// The rest of a frame that was sent past the library. It is written before anything else.
+    unsent: Bytes,
 }
 
 /// Bytes that were read ahead. Idle sockets have no such buffer: they are many, and their
@@ -38,7 +43,42 @@ struct Burst {
 
 impl Transport {
     pub(super) fn new(upgraded: Upgraded) -> Self {
-        Self { io: TokioIo::new(upgraded), received: 0, turn_end: TURN as u64, burst: None }
+        let io = TokioIo::new(upgraded);
+        Self { io, received: 0, turn_end: TURN as u64, burst: None, unsent: Bytes::new() }
+    }
+
+    /// Writes a frame past the library, whose buffers must be empty. Answers the number of bytes that
+    /// the network has taken; the rest is written before anything else.
+    pub(super) fn send_now(
+        &mut self,
+        cx: &mut Context<'_>,
+        frame: &TextFrame,
+    ) -> io::Result<usize> {
+        let bytes = frame.as_bytes();
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match Pin::new(&mut self.io).poll_write(cx, &bytes[sent..]) {
+                Poll::Ready(written) => match written? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    written => sent += written,
+                },
+                Poll::Pending => {
+                    self.unsent = frame.rest(sent);
+                    break;
+                }
+            }
+        }
+        Ok(sent)
+    }
+
+    fn poll_unsent(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.unsent.is_empty() {
+            match ready!(Pin::new(&mut self.io).poll_write(cx, &self.unsent))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.unsent.advance(written),
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Number of bytes received so far.
@@ -125,10 +165,12 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_unsent(cx))?;
         Pin::new(&mut self.io).poll_write(cx, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_unsent(cx))?;
         Pin::new(&mut self.io).poll_flush(cx)
     }
 

@@ -138,7 +138,7 @@ impl Connection {
         while self.socket.has_room()
             && let Some(Outgoing::Text(text)) = self.member.try_next()
         {
-            self.socket.send(Message::Text(text));
+            self.socket.send(Message::text(&*text));
         }
         let Self { socket, member, .. } = self;
         drop(member);
@@ -229,10 +229,10 @@ impl Connection {
     }
 
     /// Passes the messages that wait to the socket, as long as the client reads them.
-    fn write(&mut self, cx: &Context<'_>) -> Option<End> {
+    fn write(&mut self, cx: &mut Context<'_>) -> Option<End> {
         while self.socket.has_room() {
             match self.member.poll_next(cx) {
-                Poll::Ready(Outgoing::Text(text)) => self.socket.send(Message::Text(text)),
+                Poll::Ready(Outgoing::Text(text)) => self.socket.send_frame(cx, &text),
                 Poll::Ready(Outgoing::Close { code, reason }) => {
                     return Some(End::Member { code, reason });
                 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use oxikit_http::websocket::Utf8Bytes;
+use oxikit_http::websocket::TextFrame;
 use oxikit_wire::close_code;
 use tokio::time::Instant;
 
@@ -34,7 +34,7 @@ const ON_ITS_WAY: Duration = Duration::from_secs(2);
 pub enum Outgoing {
     /// A text to send: a [`ServerMessage`](oxikit_wire::prompts::ServerMessage) as JSON. Members
     /// share the texts of broadcasts.
-    Text(Utf8Bytes),
+    Text(TextFrame),
     /// The connection has to be closed. No more messages follow.
     Close {
         /// The close code.
@@ -201,6 +201,7 @@ impl Outbox {
         next: &Arc<Snapshot>,
         has_content: bool,
         has_metadata: bool,
+        now: Instant,
     ) -> Told {
         let queue = self.lock();
         let told = match queue.items.is_empty() {
@@ -208,7 +209,7 @@ impl Outbox {
             true => Told::InTime,
             false => Told::Behind,
         };
-        Self::change(queue, |queue| {
+        Self::change(queue, now, |queue| {
             match has_content {
                 true if queue.can_patch(next) => queue.items.push_back(Item::Patched(next.clone())),
                 true => queue.update(next.clone()),
@@ -262,11 +263,11 @@ impl Outbox {
     }
 
     fn push(&self, change: impl FnOnce(&mut Queue)) {
-        Self::change(self.lock(), change);
+        Self::change(self.lock(), Instant::now(), change);
     }
 
     /// Changes the queue, keeps it within its bounds, and wakes the reader if messages wait.
-    fn change(mut queue: MutexGuard<'_, Queue>, change: impl FnOnce(&mut Queue)) {
+    fn change(mut queue: MutexGuard<'_, Queue>, now: Instant, change: impl FnOnce(&mut Queue)) {
         if queue.is_closed || queue.has_left {
             return;
         }
@@ -276,7 +277,7 @@ impl Outbox {
             return;
         }
         if was_empty {
-            queue.progress = Instant::now();
+            queue.progress = now;
         }
         queue.enforce_bounds();
         let reader = queue.reader.take();

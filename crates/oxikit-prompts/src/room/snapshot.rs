@@ -146,5 +146,5 @@ impl Snapshot {
 /// A message as JSON.
 pub(crate) fn message_text(message: &ServerMessage) -> SharedText {
     // Messages have texts, numbers and lists only, which JSON can always hold.
-    serde_json::to_string(message).unwrap_or_default().into()
+    SharedText::json(message).unwrap_or_else(|_| "".into())
 }

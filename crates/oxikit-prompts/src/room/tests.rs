@@ -63,7 +63,7 @@ async fn members_share_the_text_of_a_broadcast() {
     let updates = outboxes.iter().map(|outbox| {
         outbox.try_next().unwrap();
         match outbox.try_next().unwrap() {
-            Outgoing::Text(text) => text.as_str().as_ptr(),
+            Outgoing::Text(text) => text.as_ptr(),
             close => panic!("{close:?}"),
         }
     });
@@ -116,7 +116,7 @@ async fn answers_that_nobody_reads_end_the_connection() {
     }
     assert_eq!(read(&outbox), ["close 1013 too many messages are not read"]);
     let (_, outbox, _) = room.join(None);
-    outbox.reply("x".repeat(3 << 20).into());
+    outbox.reply("x".repeat(3 << 20).as_str().into());
     assert!(matches!(outbox.try_next(), Some(Outgoing::Text(_))), "one large answer is possible");
 }
 

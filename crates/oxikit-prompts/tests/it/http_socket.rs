@@ -444,3 +444,28 @@ async fn a_reader_that_stops_does_not_slow_the_writers() {
     };
     soon(newest).await;
 }
+
+/// Frames that the network takes only in part are completed before anything else is sent.
+#[tokio::test]
+async fn a_reader_that_was_away_receives_whole_messages_in_order() {
+    let kit = kit(&[("joke.md", JOKE)]).await;
+    let (_, mut author) = kit.edit("joke").await;
+    let (_, mut reader) = kit.edit("joke").await;
+    // 12 MB: more than the system keeps for a connection.
+    let content = |number: u32| format!("{number} {}\n", "x".repeat(300_000));
+    for number in 0..40 {
+        assert_eq!(author.update(&content(number)).await["success"], true);
+    }
+    let mut last = None;
+    loop {
+        let message = reader.next().await;
+        let text = message["content"].as_str().expect("a message with the content");
+        let number: u32 = text.split(' ').next().unwrap().parse().unwrap();
+        assert_eq!(text, content(number), "the content is whole");
+        assert!(last < Some(number), "{last:?} is followed by {number}");
+        last = Some(number);
+        if number == 39 {
+            return;
+        }
+    }
+}
