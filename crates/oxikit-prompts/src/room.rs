@@ -10,6 +10,7 @@ mod snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
 use std::time::Duration;
 
 use oxikit_http::websocket::TextFrame;
@@ -179,14 +180,18 @@ impl Room {
         let has_metadata = next.has_new_metadata();
         let (mut is_somebody_slow, mut has_somebody_left) = (false, false);
         let now = Instant::now();
+        // Woken at the end: a thread that is woken for one of them would find only a few to share.
+        let mut readers = Vec::with_capacity(self.members.len());
         for (id, entry) in &self.members {
             let content = has_content && !up_to_date.content.contains(id);
             let metadata = has_metadata && !up_to_date.metadata.contains(id);
-            let told = entry.outbox.announce(&next, content, metadata, now);
+            let (told, reader) = entry.outbox.announce(&next, content, metadata, now);
+            readers.extend(reader);
             is_somebody_slow |= told == Told::Behind;
             has_somebody_left |= told == Told::Left;
         }
         self.current = next;
+        readers.into_iter().for_each(Waker::wake);
         if has_somebody_left {
             self.remove_left();
         }

@@ -35,13 +35,14 @@ mod recent;
 mod save;
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use oxikit_core::ports::{StoreError, Subscription, revision_topic};
 use oxikit_wire::close_code;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 pub(crate) use hold::{MovePlan, Rewrite};
 pub(crate) use input::{Change, Hold, Input, Wanted};
@@ -82,6 +83,9 @@ pub(crate) struct DocumentTask {
     /// When the store has to be read.
     sync_at: Option<Instant>,
     saving: Saving,
+    /// Ends at [`due_at`](Self::due_at) or before. It is not set later when something is due later:
+    /// a change makes several things due, and to set a timer wakes the thread that waits for it.
+    alarm: Pin<Box<Sleep>>,
 }
 
 /// The document as it is stored.
@@ -161,6 +165,7 @@ impl DocumentTask {
             last_use: Instant::now(),
             sync_at: None,
             saving: Saving::default(),
+            alarm: Box::pin(sleep_until(Instant::now())),
         }
     }
 
@@ -211,13 +216,21 @@ impl DocumentTask {
             return Event::Input(input);
         }
         let due = self.due_at();
-        tokio::select! {
-            biased;
-            saved = self.saving.done() => Event::Saved(saved),
-            input = self.inbox.recv() => input.map_or(Event::Unused, Event::Input),
-            () = self.notices.ready.notified() => Event::Notice,
-            () = sleep_until(due) => Event::Timer,
-            _ = self.subscription.next() => Event::StoreChanged,
+        loop {
+            if due < self.alarm.deadline() || self.alarm.is_elapsed() {
+                self.alarm.as_mut().reset(due);
+            }
+            return tokio::select! {
+                biased;
+                saved = self.saving.done() => Event::Saved(saved),
+                input = self.inbox.recv() => input.map_or(Event::Unused, Event::Input),
+                () = self.notices.ready.notified() => Event::Notice,
+                () = self.alarm.as_mut() => match Instant::now() < due {
+                    true => continue,
+                    false => Event::Timer,
+                },
+                _ = self.subscription.next() => Event::StoreChanged,
+            };
         }
     }
 

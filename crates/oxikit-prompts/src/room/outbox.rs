@@ -195,21 +195,21 @@ impl Outbox {
 
     /// Tells the member about a new state of the document: its content and its metadata if they are
     /// new to it. The content comes in steps if the member understands them and has the state
-    /// before, else as a whole.
+    /// before, else as a whole. The caller wakes the reader that is returned.
     pub(super) fn announce(
         &self,
         next: &Arc<Snapshot>,
         has_content: bool,
         has_metadata: bool,
         now: Instant,
-    ) -> Told {
+    ) -> (Told, Option<Waker>) {
         let queue = self.lock();
         let told = match queue.items.is_empty() {
-            _ if queue.has_left => return Told::Left,
+            _ if queue.has_left => return (Told::Left, None),
             true => Told::InTime,
             false => Told::Behind,
         };
-        Self::change(queue, now, |queue| {
+        let reader = Self::change(queue, now, |queue| {
             match has_content {
                 true if queue.can_patch(next) => queue.items.push_back(Item::Patched(next.clone())),
                 true => queue.update(next.clone()),
@@ -221,7 +221,7 @@ impl Outbox {
             }
             queue.set_current(next);
         });
-        told
+        (told, reader)
     }
 
     /// The whole content.
@@ -263,28 +263,31 @@ impl Outbox {
     }
 
     fn push(&self, change: impl FnOnce(&mut Queue)) {
-        Self::change(self.lock(), Instant::now(), change);
+        if let Some(reader) = Self::change(self.lock(), Instant::now(), change) {
+            reader.wake();
+        }
     }
 
-    /// Changes the queue, keeps it within its bounds, and wakes the reader if messages wait.
-    fn change(mut queue: MutexGuard<'_, Queue>, now: Instant, change: impl FnOnce(&mut Queue)) {
+    /// Changes the queue and keeps it within its bounds. Returns the reader to be woken, if messages
+    /// wait for it.
+    fn change(
+        mut queue: MutexGuard<'_, Queue>,
+        now: Instant,
+        change: impl FnOnce(&mut Queue),
+    ) -> Option<Waker> {
         if queue.is_closed || queue.has_left {
-            return;
+            return None;
         }
         let was_empty = queue.items.is_empty();
         change(&mut queue);
         if queue.items.is_empty() {
-            return;
+            return None;
         }
         if was_empty {
             queue.progress = now;
         }
         queue.enforce_bounds();
-        let reader = queue.reader.take();
-        drop(queue);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
+        queue.reader.take()
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
