@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use oxikit_core::Registry;
+use async_trait::async_trait;
+use oxikit_core::{Registry, Result};
+use oxikit_serve::a2a::{A2aAgent, AgentExecutor, TaskTurn, TaskUpdates};
 use oxikit_serve::{Limits, Server};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -100,5 +102,48 @@ async fn a_task_that_its_server_does_not_know_is_failed() {
         let stream = app.stream("SubscribeToTask", json!({ "id": task["id"] }), "").await;
         timeout(PATIENCE, stream.all()).await.expect("the task ends");
         assert_eq!(app.task(&task["id"]).await["status"]["state"], "TASK_STATE_FAILED");
+    }
+}
+
+/// Waits for ever; says when it begins and when it is dropped.
+struct Waiting(Arc<Semaphore>);
+
+struct Dropped(Arc<Semaphore>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
+}
+
+#[async_trait]
+impl AgentExecutor for Waiting {
+    async fn execute(&self, turn: TaskTurn, updates: &mut TaskUpdates) -> Result<()> {
+        let _told = Dropped(self.0.clone());
+        if turn.message.text() == "flush" {
+            updates.flush().await?;
+            // Only a task that is stored comes here.
+            self.0.add_permits(100);
+        }
+        std::future::pending().await
+    }
+}
+
+/// The agent has begun when the store refuses its task. It does not go on.
+#[tokio::test]
+async fn an_agent_whose_task_is_refused_is_stopped() {
+    let store = Arc::new(HeldTasks::default());
+    let told = Arc::new(Semaphore::new(0));
+    let agent = A2aAgent::with_executor("waiting", Waiting(told.clone()));
+    let app = serve(store.clone(), &Registry::default(), |server| server.a2a(agent)).await;
+    for text in ["wait", "flush"] {
+        *store.message_fault.lock().unwrap() = Some(Fault::Refused);
+        let params = json!({ "message": message(text) });
+        let answer = timeout(PATIENCE, app.call_agent("waiting", "SendMessage", params)).await;
+        let answer = answer.unwrap_or_else(|_| panic!("{text}: no answer"));
+        assert!(answer["error"].is_object(), "{text}: {answer}");
+        let dropped = timeout(PATIENCE, told.acquire()).await;
+        dropped.unwrap_or_else(|_| panic!("{text}: the agent goes on")).unwrap().forget();
+        assert_eq!(told.available_permits(), 0, "{text}");
     }
 }
