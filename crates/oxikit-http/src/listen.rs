@@ -13,8 +13,6 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, Response};
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
@@ -130,7 +128,9 @@ pub async fn accept<M, S>(
             continue;
         };
         let service = service_of(&stream, peer);
-        let work = connection(stream, service, limits.clone(), draining.clone());
+        // A token of its own: it is polled with the connection, for each request, and takes a lock.
+        let draining = draining.child_token();
+        let work = connection(stream, service, limits.clone(), draining);
         connections.spawn(async move {
             work.await;
             drop(slot);
@@ -181,13 +181,9 @@ where
     C: Future<Output = hyper::Result<()>>,
 {
     tokio::pin!(connection);
-    // A set polls its future only after that was woken. Polled with the connection, it would take
-    // a lock that all connections share, for each request.
-    let mut drained = FuturesUnordered::from_iter([draining.cancelled()]);
     let ended = tokio::select! {
-        biased;
         ended = &mut connection => ended,
-        _ = drained.next() => {
+        () = draining.cancelled() => {
             shut_down(connection.as_mut());
             connection.await
         }
