@@ -150,7 +150,8 @@ where
     let stream = StallGuard::new(stream, limits.stalled_reader_time);
     #[cfg(feature = "http2")]
     if limits.http2_streams > 0 {
-        return http2::either(stream, service, limits, draining).await;
+        // Boxed: the task of every connection would have room for both protocols.
+        return Box::pin(http2::either(stream, service, limits, draining)).await;
     }
     http1(stream, service, &limits, draining).await;
 }
