@@ -7,7 +7,8 @@
 //! Messages for a task that is being worked on are stored as further turns, in whatever process
 //! they arrive. The runner finds them when its turn ends. A task is canceled by storing that
 //! state, so that it wins over whatever the runner stores later; the runner is told directly if
-//! it is this process, and finds out by [`Upkeep`](super::upkeep::Upkeep) otherwise.
+//! it is this process and its agent has waited once, and finds out by
+//! [`Upkeep`](super::upkeep::Upkeep) otherwise.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
