@@ -114,6 +114,8 @@ export const texts = {
     placeholder: 'Write here. [[ includes another text, {{name}} is a variable.',
     notFound: (id: string) => `There is no “${id}”`,
     notFoundAbout: 'It was deleted or renamed. Its history is kept: a deleted document can be brought back.',
+    renamedAbout: (id: string) => `It is called “${id}” now.`,
+    openRenamed: (id: string) => `Open “${id}”`,
     undelete: 'Bring it back',
     create: 'Create it',
     deletedToast: (id: string) => `${id} was deleted`,
@@ -136,6 +138,24 @@ export const texts = {
     refused: (why: string) => `Not saved: ${why}`,
     tooLarge: 'The text is larger than the server accepts. Make it shorter, then try again.',
     tryAgain: 'Try again',
+  },
+
+  unsent: {
+    heading: 'Your changes were not saved',
+    label: 'Changes that were not saved',
+    gone: 'The document was deleted or renamed before. They are kept in this browser.',
+    other: 'They were made in another document with this name. They are kept in this browser and are not sent.',
+    same: 'They were made in another tab, or before the document was renamed. They are kept in this browser.',
+    nothing: 'nothing (deleted)',
+    show: 'Show the text',
+    copy: 'Copy',
+    copied: 'Copied',
+    createAgain: 'Create it again',
+    create: 'Create another one with it',
+    openWith: (id: string) => `Open “${id}” with them`,
+    apply: 'Put them into the text',
+    discard: 'Discard',
+    discarded: 'Discarded',
   },
 
   link: {
@@ -226,6 +246,8 @@ export const texts = {
     size: 'Size',
     revision: 'Revision',
     dotprompt: 'The settings of a .prompt file are at the beginning of its text.',
+    notSaved: 'These details were not saved',
+    discard: 'Discard the change',
   },
 
   history: {
@@ -286,6 +308,7 @@ export const texts = {
     heading: 'New prompt or fragment',
     name: 'Name',
     nameAbout: 'Also the name of the file. A slash makes a folder.',
+    dotpromptAbout: 'Also the name of the file, which ends with .prompt. A slash makes a folder.',
     kind: 'Kind',
     prompt: 'Prompt',
     promptAbout: 'A text that is sent to a model.',

@@ -142,7 +142,7 @@ function runHistory(seed: number, mayReplace: boolean): { server: Server; typed:
     } else if (action === 18) client.reconnect(server);
     else if (random.below(3) === 0) {
       // The tab is closed; another one takes its draft.
-      const draft = JSON.parse(JSON.stringify(client.live.draft)) as Draft | null;
+      const draft = client.live.isDirty ? (JSON.parse(JSON.stringify(client.live.draft)) as Draft) : null;
       clients[at] = new Client(client.name, server, draft);
     }
   }

@@ -45,7 +45,7 @@ export interface Answer {
   merged?: boolean;
 }
 
-/** What has to outlive the page: everything that the server has not acknowledged. */
+/** The three texts, as they are kept in the browser until the server has acknowledged all of it. */
 export interface Draft {
   /** The document that the texts were made from, and its revision. */
   base: string;
@@ -99,9 +99,13 @@ export class LiveText {
     return changesBetween(this.#server, this.#screen.read());
   }
 
-  /** What has to be kept until it is acknowledged; `null` if there is nothing. */
-  get draft(): Draft | null {
-    if (!this.isDirty) return null;
+  /** The text on screen with the line ends of the document. */
+  get content(): string {
+    return toDocument(this.#document, this.#screen.read());
+  }
+
+  /** The three texts. They have to be kept while the text is dirty. */
+  get draft(): Draft {
     return {
       base: this.#document,
       baseRev: this.#rev,
@@ -112,8 +116,9 @@ export class LiveText {
     };
   }
 
-  /** Begins with a document, and with what an earlier page has not saved. */
+  /** Begins with a document, and with the texts that an earlier page has not saved. */
   begin(content: string, rev: number, draft: Draft | null): void {
+    this.#held = null;
     if (draft) {
       this.#document = draft.base;
       this.#server = toEditor(draft.base);
@@ -128,6 +133,8 @@ export class LiveText {
       this.#server = toEditor(content);
       this.#expected = this.#server;
       this.#rev = rev;
+      this.#sent = null;
+      this.#awaited = 0;
       this.#screen.write(this.#server);
     }
   }

@@ -1,10 +1,13 @@
 // The list of all documents. The feed of changes keeps it up to date; where a server has no feed,
 // the list is read again from time to time.
 
+import { SvelteMap } from 'svelte/reactivity';
+
 import { readEvents } from '../api/events';
 import { ApiError, onUnauthorized } from '../api/http';
 import { CHANGES, getDocument, listDirectories, listDocuments } from '../api/prompts';
 import type { ChangeEvent, PromptDirectory, PromptDocument } from '../api/types';
+import { documentOf, renamesBetween, type Owner } from '../live/owner';
 import { Timers } from '../live/timers';
 
 export type LibraryState =
@@ -25,6 +28,8 @@ class Library {
   #state = $state<LibraryState>({ state: 'loading' });
   /** Counts changes of other documents, which previews and lists of uses depend on. */
   #version = $state(0);
+  /** The new ids of documents by their old ones. */
+  readonly #renames = new SvelteMap<string, string>();
   #isStarted = false;
 
   get documents(): readonly PromptDocument[] {
@@ -59,6 +64,22 @@ class Library {
     return this.at(name) ?? this.#documents.find((document) => document.name === name);
   }
 
+  /** The document that had this id before it was renamed, if this page has noticed it. */
+  renamed(id: string): PromptDocument | undefined {
+    const seen = new Set([id]);
+    for (let next = this.#renames.get(id); next !== undefined && !seen.has(next); next = this.#renames.get(next)) {
+      const document = this.find(next);
+      if (document) return document;
+      seen.add(next);
+    }
+    return undefined;
+  }
+
+  /** The document that a draft belongs to, also if it was renamed. */
+  documentOf(owner: Owner): PromptDocument | undefined {
+    return documentOf(owner, this.#documents, this.renamed(owner.id)?.id);
+  }
+
   /** Reads the list, and keeps it up to date from then on. */
   start(): void {
     if (this.#isStarted) return;
@@ -71,6 +92,7 @@ class Library {
   async reload(): Promise<void> {
     try {
       const [documents, directories] = await Promise.all([listDocuments(), listDirectories()]);
+      for (const [from, to] of renamesBetween(this.#documents, documents)) this.#renames.set(from, to);
       this.#documents = documents.toSorted(byId);
       this.#directories = directories.filter((directory) => directory.enabled);
       this.#state = { state: 'ready' };
@@ -82,6 +104,7 @@ class Library {
 
   /** Takes a document that this page has made or changed, before the feed tells it. */
   put(document: PromptDocument, oldId: string = document.id): void {
+    if (oldId !== document.id) this.#renames.set(oldId, document.id);
     const others = this.#documents.filter(({ id }) => id !== oldId && id !== document.id);
     this.#documents = [...others, document].toSorted(byId);
     this.#version += 1;

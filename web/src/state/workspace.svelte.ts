@@ -1,7 +1,10 @@
 // The document that is open, and the dialog that is shown. One document is open at a time.
 
 import { deleteDocument, undeleteDocument } from '../api/prompts';
-import type { DocumentKind } from '../api/types';
+import type { DocumentKind, PromptDocument } from '../api/types';
+import { giveDraft } from '../live/drafts';
+import { ownerOf } from '../live/owner';
+import type { Template } from '../prompts/new_document';
 import { texts } from '../texts';
 import { OpenDocument } from './document.svelte';
 import { library } from './library.svelte';
@@ -10,7 +13,9 @@ import { route } from './route.svelte';
 import { settings } from './settings.svelte';
 
 export type Dialog =
-  | { name: 'create'; id?: string; content?: string; kind?: DocumentKind }
+  | { name: 'create'; id?: string; kind?: DocumentKind }
+  /** `made` is called after the document was made. */
+  | { name: 'create'; template: Template; made?: () => void }
   | { name: 'rename' }
   | { name: 'remove' };
 
@@ -76,8 +81,26 @@ class Workspace {
     });
   }
 
+  /**
+   * Opens a document with a draft that was kept for its earlier id, or in a tab that was closed. If the
+   * document has a draft in this tab, the other one stays where it is.
+   */
+  openWithDraft(document: PromptDocument, draft: string): void {
+    // A document that is closed keeps its own draft, or removes it.
+    this.show(null, undefined);
+    giveDraft(draft, ownerOf(document));
+    route.open(document.id);
+    this.show(document.id, document.kind);
+  }
+
   /** Brings a deleted document back and opens it. */
   async undelete(id: string): Promise<void> {
+    // Somebody else may have brought it back.
+    const known = library.find(id);
+    if (known) {
+      this.reopen(id, known.kind);
+      return;
+    }
     try {
       const document = await undeleteDocument(id, settings.name);
       library.put(document);
