@@ -76,8 +76,28 @@ pub const DELETED: &str = "the file of the database was deleted or replaced whil
      open: nothing can be stored until the program that has it open is started again";
 
 /// The identity of the file at a path; `None` if there is none.
-#[cfg(unix)]
+///
+/// Only the inode is asked for. A kernel that has reported the times of a file gives the next write an
+/// exact time of its own (multigrain timestamps, Linux 6.13), which every commit would then have to
+/// bring to the disk: one more write than the log needs.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 fn id_of(path: &Path) -> Option<FileId> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+    match statx(CWD, path, AtFlags::empty(), StatxFlags::INO) {
+        Ok(found) => Some((makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino)),
+        Err(rustix::io::Errno::NOSYS) => id_by_metadata(path),
+        Err(_) => None,
+    }
+}
+
+/// The identity of the file at a path; `None` if there is none.
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+fn id_of(path: &Path) -> Option<FileId> {
+    id_by_metadata(path)
+}
+
+#[cfg(unix)]
+fn id_by_metadata(path: &Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt;
     let found = std::fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
@@ -87,4 +107,22 @@ fn id_of(path: &Path) -> Option<FileId> {
 #[cfg(not(unix))]
 fn id_of(_: &Path) -> Option<FileId> {
     None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_same_identity_however_it_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("project.db");
+        assert_eq!(id_of(&path), None);
+        std::fs::write(&path, "").unwrap();
+        let id = id_of(&path);
+        assert!(id.is_some());
+        assert_eq!(id, id_by_metadata(&path));
+        std::fs::write(folder.path().join("other"), "").unwrap();
+        assert_ne!(id, id_of(&folder.path().join("other")));
+    }
 }

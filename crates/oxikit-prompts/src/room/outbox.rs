@@ -196,6 +196,9 @@ impl Outbox {
     /// Tells the member about a new state of the document: its content and its metadata if they are
     /// new to it. The content comes in steps if the member understands them and has the state
     /// before, else as a whole. The caller wakes the reader that is returned.
+    ///
+    /// The message is made here: readers on several threads, which are woken together, would wait for
+    /// the one that makes it.
     pub(super) fn announce(
         &self,
         next: &Arc<Snapshot>,
@@ -211,8 +214,14 @@ impl Outbox {
         };
         let reader = Self::change(queue, now, |queue| {
             match has_content {
-                true if queue.can_patch(next) => queue.items.push_back(Item::Patched(next.clone())),
-                true => queue.update(next.clone()),
+                true if queue.can_patch(next) => {
+                    next.patched();
+                    queue.items.push_back(Item::Patched(next.clone()));
+                }
+                true => {
+                    next.update();
+                    queue.update(next.clone());
+                }
                 false => {}
             }
             if has_metadata {
@@ -372,8 +381,8 @@ impl Item {
                 Outgoing::Text(text)
             }
             Self::Initial(snapshot) => Outgoing::Text(snapshot.initial()),
-            Self::Update(snapshot) => Outgoing::Text(snapshot.update()),
-            Self::Patched(snapshot) => Outgoing::Text(snapshot.patched()),
+            Self::Update(snapshot) => Outgoing::Text(snapshot.update().clone()),
+            Self::Patched(snapshot) => Outgoing::Text(snapshot.patched().clone()),
             Self::Metadata(snapshot) => Outgoing::Text(snapshot.metadata()),
             Self::Close { code, reason } => Outgoing::Close { code, reason },
         }

@@ -11,8 +11,8 @@ use crate::document::Document;
 use crate::text::Patch;
 use crate::wire_form;
 
-/// A state of a document, and the one before it. Each message about it is made once, when the
-/// first member reads it, and shared by all.
+/// A state of a document, and the one before it. Each message about it is made once and shared by all
+/// members: changes when the room announces them, the others when the first member reads them.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) document: Arc<Document>,
@@ -88,7 +88,8 @@ impl Snapshot {
         self.initial.get_or_init(make).clone()
     }
 
-    pub(super) fn update(&self) -> SharedText {
+    /// The whole content, as a change.
+    pub(super) fn update(&self) -> &SharedText {
         let make = || {
             let document = &self.document;
             message_text(&ServerMessage::Update(Updated {
@@ -101,11 +102,11 @@ impl Snapshot {
                 author: self.author(),
             }))
         };
-        self.update.get_or_init(make).clone()
+        self.update.get_or_init(make)
     }
 
     /// The change in steps. The whole content if there is no state before it.
-    pub(super) fn patched(&self) -> SharedText {
+    pub(super) fn patched(&self) -> &SharedText {
         let Some(previous) = &self.previous else { return self.update() };
         let make = || {
             let document = &self.document;
@@ -119,7 +120,7 @@ impl Snapshot {
                 timestamp: Some(document.updated_at_text()),
             }))
         };
-        self.patched.get_or_init(make).clone()
+        self.patched.get_or_init(make)
     }
 
     pub(super) fn metadata(&self) -> SharedText {
