@@ -38,6 +38,8 @@
 
 mod handshake;
 mod partial;
+#[cfg(test)]
+mod tests;
 mod text_frame;
 mod transport;
 
@@ -155,11 +157,12 @@ impl Socket {
     /// or the whole, is queued as by [`send`](Self::send). A text for many peers is sent so without a
     /// copy for each of them.
     pub fn send_frame(&mut self, cx: &mut Context<'_>, frame: &TextFrame) {
-        if self.backlog > 0 || self.ending.is_some() {
+        let transport = self.stream.get_mut();
+        if self.backlog > 0 || self.ending.is_some() || !transport.is_between_frames() {
             return self.send(Message::Text(frame.text()));
         }
         // The next read reports a failure.
-        let sent = self.stream.get_mut().send_now(cx, frame).unwrap_or_default();
+        let sent = transport.send_now(cx, frame).unwrap_or_default();
         self.backlog = frame.as_bytes().len() - sent;
     }
 

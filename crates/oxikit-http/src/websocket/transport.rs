@@ -31,6 +31,9 @@ pub(super) struct Transport {
     burst: Option<Burst>,
     /// The rest of a frame that was sent past the library. It is written before anything else.
     unsent: Bytes,
+    /// Whether the library has begun to write what it has not yet written to its end. That can be the
+    /// answer to a ping, of which its user does not know.
+    is_writing: bool,
 }
 
 /// Bytes that were read ahead. Idle sockets have no such buffer: they are many, and their
@@ -44,11 +47,18 @@ struct Burst {
 impl Transport {
     pub(super) fn new(upgraded: Upgraded) -> Self {
         let io = TokioIo::new(upgraded);
-        Self { io, received: 0, turn_end: TURN as u64, burst: None, unsent: Bytes::new() }
+        let unsent = Bytes::new();
+        Self { io, received: 0, turn_end: TURN as u64, burst: None, unsent, is_writing: false }
     }
 
-    /// Writes a frame past the library, whose buffers must be empty. Answers the number of bytes that
-    /// the network has taken; the rest is written before anything else.
+    /// Whether a frame can be written past the library without coming into the middle of another one.
+    pub(super) fn is_between_frames(&self) -> bool {
+        !self.is_writing && self.unsent.is_empty()
+    }
+
+    /// Writes a frame past the library. Answers the number of bytes that the network has taken; the
+    /// rest is written before anything else. The transport has to be
+    /// [between frames](Self::is_between_frames).
     pub(super) fn send_now(
         &mut self,
         cx: &mut Context<'_>,
@@ -165,8 +175,12 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.is_writing = true;
         ready!(self.poll_unsent(cx))?;
-        Pin::new(&mut self.io).poll_write(cx, bytes)
+        let written = ready!(Pin::new(&mut self.io).poll_write(cx, bytes))?;
+        // The library writes all that it has at once, and the rest until there is none.
+        self.is_writing = written < bytes.len();
+        Poll::Ready(Ok(written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
