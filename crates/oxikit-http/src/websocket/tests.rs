@@ -59,7 +59,11 @@ async fn a_frame_does_not_come_into_the_middle_of_an_answer_to_a_ping() {
     // The client makes room, and is not yet sent the rest of the answer.
     tokio::task::yield_now().await;
     let frame = TextFrame::from("x".repeat(3 * CAPACITY).as_str());
-    poll_fn(|cx| Poll::Ready(socket.send_frame(cx, &frame))).await;
+    poll_fn(|cx| {
+        socket.send_frame(cx, &frame);
+        Poll::Ready(())
+    })
+    .await;
     let mut batch = Batch::default();
     let received = tokio::select! {
         _ = socket.work(&mut batch, true) => panic!("the client has sent nothing"),
