@@ -37,6 +37,7 @@
 //! ```
 
 mod handshake;
+mod line;
 mod partial;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 pub use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 pub use handshake::Handshake;
+pub use line::{FrameSender, Sent};
 pub use partial::{PartialMessages, PartialShare};
 pub use text_frame::TextFrame;
 use transport::Transport;
@@ -147,6 +149,7 @@ impl Socket {
     /// Queues a message; [`work`](Self::work) sends it.
     pub fn send(&mut self, message: Message) {
         let size = message.len() + 16;
+        self.reserve();
         // The write buffer has no limit of its own, and the next read reports other failures.
         if self.stream.start_send_unpin(message).is_ok() {
             self.backlog += size;
@@ -157,13 +160,26 @@ impl Socket {
     /// or the whole, is queued as by [`send`](Self::send). A text for many peers is sent so without a
     /// copy for each of them.
     pub fn send_frame(&mut self, cx: &mut Context<'_>, frame: &TextFrame) {
-        let transport = self.stream.get_mut();
-        if self.backlog > 0 || self.ending.is_some() || !transport.is_between_frames() {
-            return self.send(Message::Text(frame.text()));
+        let is_idle = self.backlog == 0 && self.ending.is_none();
+        let sent = is_idle.then(|| self.stream.get_ref().line().lock().send_now(cx, frame));
+        match sent.flatten() {
+            // The next read reports a failure.
+            Some(sent) => self.backlog = frame.as_bytes().len() - sent.unwrap_or_default(),
+            None => self.send(Message::Text(frame.text())),
         }
-        // The next read reports a failure.
-        let sent = transport.send_now(cx, frame).unwrap_or_default();
-        self.backlog = frame.as_bytes().len() - sent;
+    }
+
+    /// Sends frames on this connection from outside of its task.
+    ///
+    /// The order of messages is that of their sending only while this socket has none: a caller who
+    /// needs it uses the sender only when the task has nothing to send.
+    pub fn frame_sender(&self) -> FrameSender {
+        self.stream.get_ref().line().sender()
+    }
+
+    /// Keeps others from sending: what they send would come before what is queued, or after the end.
+    fn reserve(&self) {
+        self.stream.get_ref().line().lock().set_reserved(true);
     }
 
     /// Sends the queued messages and, if `reads`, waits for messages of the peer. It also returns
@@ -190,9 +206,16 @@ impl Socket {
         if let Some(ending) = self.ending.take() {
             return Poll::Ready(Err(ending));
         }
+        if self.backlog == 0 {
+            // The rest of what a sender has begun.
+            self.backlog = self.stream.get_ref().line().lock().unsent();
+        }
         if self.backlog > 0 {
             match self.stream.poll_flush_unpin(cx) {
-                Poll::Ready(Ok(())) => self.backlog = 0,
+                Poll::Ready(Ok(())) => {
+                    self.backlog = 0;
+                    self.stream.get_ref().line().lock().set_reserved(false);
+                }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(ending_of(&error))),
                 Poll::Pending => {}
             }
@@ -243,6 +266,7 @@ impl Socket {
                 return;
             }
             Message::Close(_) => {
+                self.reserve();
                 self.ending = Some(Ending::Disconnected);
                 return;
             }
@@ -286,6 +310,7 @@ impl Socket {
     /// bytes of it; the rest is cut off.
     pub async fn close_with(self, code: u16, mut reason: String) {
         reason.truncate(reason.floor_char_boundary(MAX_REASON));
+        self.reserve();
         _ = tokio::time::timeout(CLOSE_TIME, async move {
             let Self { mut stream, share, .. } = self;
             let frame = CloseFrame { code: code.into(), reason: reason.into() };

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{Batch, Handshake, PartialMessages, Socket, TextFrame};
+use super::{Batch, Handshake, PartialMessages, Sent, Socket, TextFrame};
 
 /// Number of bytes that the connection holds in each direction.
 const CAPACITY: usize = 64;
@@ -53,8 +53,9 @@ async fn a_frame_does_not_come_into_the_middle_of_an_answer_to_a_ping() {
     let (sent, ()) = tokio::join!(ping, read);
     sent.unwrap();
     let received = tokio::spawn(async move {
-        let messages = client.take(2).map(Result::unwrap);
-        messages.collect::<Vec<_>>().await
+        let messages: Vec<_> = (&mut client).take(2).map(Result::unwrap).collect().await;
+        // Open until the end: the socket would report that it is lost.
+        (messages, client)
     });
     // The client makes room, and is not yet sent the rest of the answer.
     tokio::task::yield_now().await;
@@ -65,10 +66,85 @@ async fn a_frame_does_not_come_into_the_middle_of_an_answer_to_a_ping() {
     })
     .await;
     let mut batch = Batch::default();
-    let received = tokio::select! {
+    let (received, _client) = tokio::select! {
         _ = socket.work(&mut batch, true) => panic!("the client has sent nothing"),
         received = received => received.unwrap(),
     };
     let expected = [Message::Pong(content.into()), Message::text("x".repeat(3 * CAPACITY))];
     assert_eq!(received, expected);
+}
+
+/// Lets the socket work while the client receives this number of messages.
+async fn receive(
+    socket: &mut Socket,
+    client: &mut WebSocketStream<DuplexStream>,
+    count: usize,
+) -> Vec<Message> {
+    let mut batch = Batch::default();
+    let received = client.take(count).map(Result::unwrap).collect();
+    tokio::select! {
+        _ = socket.work(&mut batch, true) => panic!("the client has sent nothing"),
+        received = received => received,
+    }
+}
+
+#[tokio::test]
+async fn the_rest_of_a_frame_of_a_sender_comes_before_messages_of_the_socket() {
+    let (mut socket, mut client) = connect().await;
+    let sender = socket.frame_sender();
+    let (small, large) = (TextFrame::from("small"), TextFrame::from(&*"x".repeat(3 * CAPACITY)));
+    assert_eq!(sender.try_send(&small), Sent::Whole);
+    assert_eq!(sender.try_send(&large), Sent::Partly);
+    assert_eq!(sender.try_send(&small), Sent::Not, "the rest was not sent");
+    socket.send(Message::text("own"));
+    let received = receive(&mut socket, &mut client, 3).await;
+    assert_eq!(received, ["small", &large, "own"].map(Message::text));
+    assert_eq!(sender.try_send(&small), Sent::Whole, "all was sent");
+    assert_eq!(receive(&mut socket, &mut client, 1).await, [Message::text("small")]);
+}
+
+#[tokio::test]
+async fn a_sender_does_not_overtake_messages_of_the_socket() {
+    let (mut socket, mut client) = connect().await;
+    let sender = socket.frame_sender();
+    let (small, large) = (TextFrame::from("small"), TextFrame::from(&*"x".repeat(3 * CAPACITY)));
+    socket.send(Message::text("own"));
+    assert_eq!(sender.try_send(&small), Sent::Not, "a message is queued");
+    assert_eq!(receive(&mut socket, &mut client, 1).await, [Message::text("own")]);
+    poll_fn(|cx| {
+        socket.send_frame(cx, &large);
+        Poll::Ready(())
+    })
+    .await;
+    assert_eq!(sender.try_send(&small), Sent::Not, "the rest of a frame waits");
+    assert_eq!(receive(&mut socket, &mut client, 1).await, [Message::text(&*large)]);
+    // Nothing of a frame is sent if the network takes nothing.
+    assert_eq!(sender.try_send(&TextFrame::from(&*"y".repeat(CAPACITY - 2))), Sent::Whole);
+    assert_eq!(sender.try_send(&small), Sent::Not);
+    let received = receive(&mut socket, &mut client, 1).await;
+    assert_eq!(received, [Message::text("y".repeat(CAPACITY - 2))]);
+}
+
+#[tokio::test]
+async fn a_sender_sends_nothing_after_the_end() {
+    let frame = TextFrame::from("late");
+    let (mut socket, mut client) = connect().await;
+    let sender = socket.frame_sender();
+    client.close(None).await.unwrap();
+    let ending = socket.work(&mut Batch::default(), true).await;
+    assert_eq!(sender.try_send(&frame), Sent::Not, "{ending:?}");
+
+    let (socket, client) = connect().await;
+    let sender = socket.frame_sender();
+    let closing = tokio::spawn(socket.close_with(1001, "bye".to_owned()));
+    let received: Vec<_> =
+        client.take_while(|message| std::future::ready(message.is_ok())).collect().await;
+    assert!(matches!(&received[..], [Ok(Message::Close(_))]), "{received:?}");
+    assert_eq!(sender.try_send(&frame), Sent::Not);
+    closing.await.unwrap();
+
+    let (socket, _client) = connect().await;
+    let sender = socket.frame_sender();
+    drop(socket);
+    assert_eq!(sender.try_send(&frame), Sent::Not);
 }

@@ -1,17 +1,16 @@
 //! The byte stream below a WebSocket: counts received bytes, reads ahead on busy connections,
 //! and lets the socket check its memory budget at regular intervals.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
 use hyper::upgrade::Upgraded;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-use super::TextFrame;
+use super::line::SharedLine;
 
 /// A closed connection is treated as drained when nothing arrives for this long.
 const QUIET: Duration = Duration::from_millis(100);
@@ -23,17 +22,12 @@ const TURN: usize = 256 << 10;
 /// An upgraded connection that counts the bytes it receives.
 #[derive(Debug)]
 pub(super) struct Transport {
-    io: TokioIo<Upgraded>,
+    line: SharedLine,
     received: u64,
     /// Count of received bytes at which the turn ends.
     turn_end: u64,
     /// Only on a connection on which much arrives.
     burst: Option<Burst>,
-    /// The rest of a frame that was sent past the library. It is written before anything else.
-    unsent: Bytes,
-    /// Whether the library has begun to write what it has not yet written to its end. That can be the
-    /// answer to a ping, of which its user does not know.
-    is_writing: bool,
 }
 
 /// Bytes that were read ahead. Idle sockets have no such buffer: they are many, and their
@@ -46,49 +40,13 @@ struct Burst {
 
 impl Transport {
     pub(super) fn new(upgraded: Upgraded) -> Self {
-        let io = TokioIo::new(upgraded);
-        let unsent = Bytes::new();
-        Self { io, received: 0, turn_end: TURN as u64, burst: None, unsent, is_writing: false }
+        let line = SharedLine::new(upgraded);
+        Self { line, received: 0, turn_end: TURN as u64, burst: None }
     }
 
-    /// Whether a frame can be written past the library without coming into the middle of another one.
-    pub(super) fn is_between_frames(&self) -> bool {
-        !self.is_writing && self.unsent.is_empty()
-    }
-
-    /// Writes a frame past the library. Answers the number of bytes that the network has taken; the
-    /// rest is written before anything else. The transport has to be
-    /// [between frames](Self::is_between_frames).
-    pub(super) fn send_now(
-        &mut self,
-        cx: &mut Context<'_>,
-        frame: &TextFrame,
-    ) -> io::Result<usize> {
-        let bytes = frame.as_bytes();
-        let mut sent = 0;
-        while sent < bytes.len() {
-            match Pin::new(&mut self.io).poll_write(cx, &bytes[sent..]) {
-                Poll::Ready(written) => match written? {
-                    0 => return Err(io::ErrorKind::WriteZero.into()),
-                    written => sent += written,
-                },
-                Poll::Pending => {
-                    self.unsent = frame.rest(sent);
-                    break;
-                }
-            }
-        }
-        Ok(sent)
-    }
-
-    fn poll_unsent(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.unsent.is_empty() {
-            match ready!(Pin::new(&mut self.io).poll_write(cx, &self.unsent))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => self.unsent.advance(written),
-            }
-        }
-        Poll::Ready(Ok(()))
+    /// The connection.
+    pub(super) fn line(&self) -> &SharedLine {
+        &self.line
     }
 
     /// Number of bytes received so far.
@@ -105,11 +63,19 @@ impl Transport {
     /// Reads and drops what the peer still sends: a connection that is closed with unread bytes
     /// is reset, and the peer never receives the close code.
     pub(super) async fn drain(&mut self) {
-        if self.io.shutdown().await.is_err() {
+        if self.shutdown().await.is_err() {
             return;
         }
-        let mut buffer = vec![0; 64 << 10];
-        while let Ok(Ok(1..)) = tokio::time::timeout(QUIET, self.io.read(&mut buffer)).await {}
+        let mut bytes = vec![0; 64 << 10];
+        let mut read = async || {
+            poll_fn(|cx| {
+                let mut buffer = ReadBuf::new(&mut bytes);
+                ready!(self.line.lock().poll_read(cx, &mut buffer))?;
+                Poll::Ready(Ok::<_, io::Error>(buffer.filled().len()))
+            })
+            .await
+        };
+        while let Ok(Ok(1..)) = tokio::time::timeout(QUIET, read()).await {}
     }
 
     /// Fills the buffer, from the bytes that were read ahead if there are any.
@@ -121,7 +87,7 @@ impl Transport {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let Some(burst) = &mut self.burst else {
-            ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
+            ready!(self.line.lock().poll_read(cx, buffer))?;
             // A full buffer means that there is probably more.
             if buffer.remaining() == 0 {
                 self.burst = Some(Burst { bytes: Vec::new(), taken: 0 });
@@ -132,7 +98,7 @@ impl Transport {
             burst.bytes.resize(BURST, 0);
             burst.taken = 0;
             let mut ahead = ReadBuf::new(&mut burst.bytes);
-            let read = Pin::new(&mut self.io).poll_read(cx, &mut ahead);
+            let read = self.line.lock().poll_read(cx, &mut ahead);
             let count = ahead.filled().len();
             burst.bytes.truncate(count);
             if count == 0 {
@@ -171,24 +137,18 @@ impl AsyncRead for Transport {
 
 impl AsyncWrite for Transport {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.is_writing = true;
-        ready!(self.poll_unsent(cx))?;
-        let written = ready!(Pin::new(&mut self.io).poll_write(cx, bytes))?;
-        // The library writes all that it has at once, and the rest until there is none.
-        self.is_writing = written < bytes.len();
-        Poll::Ready(Ok(written))
+        self.line.lock().poll_write(cx, bytes)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_unsent(cx))?;
-        Pin::new(&mut self.io).poll_flush(cx)
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.line.lock().poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.line.lock().poll_shutdown(cx)
     }
 }
