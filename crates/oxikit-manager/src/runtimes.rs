@@ -370,7 +370,8 @@ impl Runtimes {
 
     /// A future that is ready when [`shutdown`](Self::shutdown) was called.
     pub fn closing(&self) -> WaitForCancellationFutureOwned {
-        self.0.closing.clone().cancelled_owned()
+        // A token of its own: a connection polls it for each message, and it takes a lock.
+        self.0.closing.child_token().cancelled_owned()
     }
 
     /// Spawns a task for which [`shutdown`](Self::shutdown) waits. The task must end when

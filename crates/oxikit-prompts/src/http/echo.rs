@@ -37,7 +37,7 @@ async fn serve(api: Arc<PromptApi>, mut socket: Socket) {
 async fn exchange(api: &PromptApi, socket: &mut Socket) -> Ending {
     socket.send(Message::text(GREETING));
     let (mut batch, mut liveness) = (Batch::default(), Liveness::new(&api.options));
-    let mut counter = 0;
+    let (closing, mut counter) = (api.sockets.closing(), 0);
     loop {
         let complete_by = socket.partial_since().map(|at| at + api.options.message_timeout);
         let deadline = complete_by.map_or(liveness.next_ping(), |at| at.min(liveness.next_ping()));
@@ -63,7 +63,7 @@ async fn exchange(api: &PromptApi, socket: &mut Socket) -> Ending {
                     return ending;
                 }
             }
-            () = api.sockets.closing().cancelled() => return ENDING_SHUTDOWN,
+            () = closing.cancelled() => return ENDING_SHUTDOWN,
         }
     }
 }

@@ -66,7 +66,7 @@ impl Feed {
     /// Begins to keep the events of this subscription, until the sockets are closed or it ends.
     pub(crate) fn start(mut changes: Changes, sockets: &Sockets) -> Self {
         let feed = Self::new();
-        let (shared, closing) = (feed.0.clone(), sockets.closing().clone());
+        let (shared, closing) = (feed.0.clone(), sockets.closing());
         sockets.spawn(async move {
             loop {
                 tokio::select! {

@@ -151,7 +151,7 @@ impl Connection {
     /// Reads, writes and handles deadlines until the connection must end.
     async fn exchange(&mut self) -> End {
         let mut batch = Batch::default();
-        let closing = self.api.sockets.closing().clone();
+        let closing = self.api.sockets.closing();
         let mut closing = pin!(closing.cancelled());
         let mut timer = pin!(sleep_until(self.deadline()));
         poll_fn(|cx| {

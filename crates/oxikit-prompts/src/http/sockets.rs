@@ -53,9 +53,10 @@ impl Sockets {
         self.memory.share()
     }
 
-    /// Cancelled when all sockets and streams have to end.
-    pub(crate) fn closing(&self) -> &CancellationToken {
-        &self.closing
+    /// Cancelled when all sockets and streams have to end. Each call makes a token of its own: a token
+    /// takes a lock whenever it is polled, which the sockets would share.
+    pub(crate) fn closing(&self) -> CancellationToken {
+        self.closing.child_token()
     }
 
     /// Runs the task of a socket or a stream.
