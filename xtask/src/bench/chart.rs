@@ -15,9 +15,10 @@ const STEP: f64 = 18.0;
 const TOP: f64 = 88.0;
 
 /// From fast to slow, with the class that colours it.
-const BARS: [(Peer, &str); 14] = [
+const BARS: [(Peer, &str); 15] = [
     (Peer::Floor, "floor"),
     (Peer::FloorOrdered, "floor"),
+    (Peer::FloorStored, "floor"),
     (Peer::Oxikit, "oxikit"),
     (Peer::OxikitStores, "oxikit"),
     (Peer::Tools, "oxikit"),

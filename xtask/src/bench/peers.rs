@@ -16,6 +16,8 @@ pub(super) enum Peer {
     Floor,
     /// The floor with JSON objects that keep the order of their keys, as ours do.
     FloorOrdered,
+    /// The floor that has each edit on the disk before it is answered, as ours does.
+    FloorStored,
     Oxikit,
     /// The same program with the databases in it.
     OxikitStores,
@@ -36,9 +38,10 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Floor,
         Self::FloorOrdered,
+        Self::FloorStored,
         Self::Oxikit,
         Self::OxikitStores,
         Self::GenkitJs,
@@ -67,6 +70,7 @@ impl Peer {
         match self {
             Self::Floor => "floor",
             Self::FloorOrdered => "floor, ordered",
+            Self::FloorStored => "floor, stored",
             Self::Oxikit => "oxikit",
             Self::OxikitStores => "oxikit with stores",
             Self::GenkitJs => "Genkit JS",
@@ -92,6 +96,7 @@ impl Peer {
         match self {
             Self::Floor => build_floor(&[]),
             Self::FloorOrdered => build_floor(&["--features=ordered", "--bin=floor-ordered"]),
+            Self::FloorStored => build_floor(&["--features=stored", "--bin=floor-stored"]),
             Self::Oxikit | Self::OxikitStores | Self::Tools | Self::Prompts => {
                 programs::prepare(self.our_programs())
             }
@@ -122,6 +127,7 @@ impl Peer {
         Ok(match self {
             Self::Floor => floor_target().join("release/floor"),
             Self::FloorOrdered => floor_target().join("release/floor-ordered"),
+            Self::FloorStored => floor_target().join("release/floor-stored"),
             Self::Oxikit | Self::OxikitStores | Self::Tools | Self::Prompts => {
                 programs::path(self.our_programs()[0])?
             }

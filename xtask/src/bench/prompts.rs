@@ -2,7 +2,7 @@
 //! naive server, then ours with a reader that has stopped reading.
 
 use super::goals::Goal;
-use super::peers::Peer::{self, Floor, NaivePrompts, Prompts};
+use super::peers::Peer::{self, Floor, FloorStored, NaivePrompts, Prompts};
 use super::rooms;
 use super::scenario::{Body, Figure, How, Scenario, Suite, Trial};
 
@@ -44,13 +44,13 @@ static SCENARIOS: [Scenario; 6] = [
     trial(
         "room-10",
         Trial::Standing(rooms::room::<10>),
-        &[(Floor, 2_000), (Prompts, 500), (NaivePrompts, 200)],
+        &[(Floor, 2_000), (FloorStored, 1_000), (Prompts, 500), (NaivePrompts, 200)],
         &[cpu("room-10"), p50("room-10-p50"), p99("room-10-p99")],
     ),
     trial(
         "room-100",
         Trial::Standing(rooms::growth::<10, 100>),
-        &[(Floor, 600), (Prompts, 300), (NaivePrompts, 100)],
+        &[(Floor, 600), (FloorStored, 300), (Prompts, 300), (NaivePrompts, 100)],
         &[
             cpu("room-100")
                 .must(Goal::of_floor(80.0).and_times(&[(NaivePrompts, 2.8)]))
@@ -64,7 +64,7 @@ static SCENARIOS: [Scenario; 6] = [
     trial(
         "room-1k",
         Trial::Standing(rooms::room::<1_000>),
-        &[(Floor, 200), (Prompts, 200), (NaivePrompts, 20)],
+        &[(Floor, 200), (FloorStored, 200), (Prompts, 200), (NaivePrompts, 20)],
         &[
             cpu("room-1k").drawn("a document with 1,000 readers: CPU a delivery"),
             p50("room-1k-p50").must(Goal::at_most(12.0)).aim(Goal::at_most(9.0)),

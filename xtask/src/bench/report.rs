@@ -153,6 +153,8 @@ impl Row {
         parts.extend(self.share(Peer::Floor).map(|share| format!("{share} of floor")));
         let ordered = self.share(Peer::FloorOrdered);
         parts.extend(ordered.map(|share| format!("{share} of floor with ordered keys")));
+        let stored = self.share(Peer::FloorStored);
+        parts.extend(stored.map(|share| format!("{share} of floor that stores")));
         let official = self.official().map_or("", |(peer, _)| peer.name());
         parts.extend(self.times().map(|times| format!("{times} {official}")));
         let named = Peer::NAMED.into_iter();
@@ -182,11 +184,12 @@ pub(super) struct Report {
 /// A column of the table; one that is empty in all rows is left out.
 type Column = (&'static str, fn(&Row) -> Option<String>);
 
-const COLUMNS: [Column; 23] = [
+const COLUMNS: [Column; 25] = [
     ("figure", |row| Some(row.figure.name.to_owned())),
     ("unit", |row| Some(row.figure.unit.to_owned())),
     ("floor", |row| row.of(Peer::Floor).map(number)),
     ("ordered", |row| row.of(Peer::FloorOrdered).map(number)),
+    ("stored", |row| row.of(Peer::FloorStored).map(number)),
     ("oxikit", |row| row.ours().map(number)),
     ("Genkit JS", |row| row.of(Peer::GenkitJs).map(number)),
     ("official", |row| Some(number(row.official().filter(|_| !row.is_beside_js())?.1))),
@@ -197,6 +200,7 @@ const COLUMNS: [Column; 23] = [
     ("FastAPI", |row| row.of(Peer::NaivePrompts).map(number)),
     ("of floor", |row| row.share(Peer::Floor)),
     ("of ordered", |row| row.share(Peer::FloorOrdered)),
+    ("of stored", |row| row.share(Peer::FloorStored)),
     ("to JS", |row| row.times().filter(|_| row.is_beside_js())),
     ("to official", |row| row.times().filter(|_| !row.is_beside_js())),
     ("to JS 0.3", |row| row.times_of(Peer::A2aJs03)),

@@ -6,6 +6,8 @@
 //! buffers in place of `axum::serve`.
 
 mod a2a;
+#[cfg(feature = "stored")]
+mod history;
 mod manager;
 mod rooms;
 mod traces;

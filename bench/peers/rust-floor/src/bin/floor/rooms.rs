@@ -1,5 +1,6 @@
 //! Documents that several people edit: what one of them sends, all others receive. The text is
-//! serialised once. It is kept in memory; there is no file, no history and no merge.
+//! serialised once. It is kept in memory; there is no file and no merge, and only `floor-stored` has a
+//! history.
 
 use std::{
     collections::HashMap,
@@ -73,6 +74,8 @@ async fn serve(room: Arc<Room>, mut socket: WebSocket) {
                 if edit.action != "update" {
                     continue;
                 }
+                #[cfg(feature = "stored")]
+                super::history::store(&edit.content).await;
                 let answer = room.edit(me, edit.content);
                 if socket.send(answer).await.is_err() {
                     return;
