@@ -24,12 +24,15 @@ use uuid::Uuid;
 
 pub(crate) use outbox::Outbox;
 pub use outbox::Outgoing;
-use outbox::Told;
+use outbox::{Told, Way};
 pub(crate) use seen::SeenText;
 pub(crate) use snapshot::{Snapshot, message_text};
 
 /// Interval of messages about presence. Changes within it are sent together.
 const PRESENCE_INTERVAL: Duration = Duration::from_millis(100);
+/// Number of members that the room sends a change to by itself. Waking a task for each costs about as
+/// much as sending, but more of them can be sent to on all threads.
+const SENT_BY_ROOM: usize = 100;
 /// Maximum number of members in a list of presence. Others are not shown.
 const MAX_SHOWN: usize = 200;
 /// Maximum length in bytes of the label of a member. Longer ones are cut.
@@ -181,11 +184,12 @@ impl Room {
         let (mut is_somebody_slow, mut has_somebody_left) = (false, false);
         let now = Instant::now();
         // Woken at the end: a thread that is woken for one of them would find only a few to share.
-        let mut readers = Vec::with_capacity(self.members.len());
-        for (id, entry) in &self.members {
+        let mut readers = Vec::new();
+        for (place, (id, entry)) in self.members.iter().enumerate() {
+            let way = if place < SENT_BY_ROOM { Way::PastReader } else { Way::Reader };
             let content = has_content && !up_to_date.content.contains(id);
             let metadata = has_metadata && !up_to_date.metadata.contains(id);
-            let (told, reader) = entry.outbox.announce(&next, content, metadata, now);
+            let (told, reader) = entry.outbox.announce(&next, content, metadata, (now, way));
             readers.extend(reader);
             is_somebody_slow |= told == Told::Behind;
             has_somebody_left |= told == Told::Left;

@@ -125,6 +125,7 @@ struct Connection {
 impl Connection {
     fn new(api: Arc<PromptApi>, socket: Socket, member: Member) -> Self {
         let liveness = Liveness::new(&api.options);
+        member.send_through(socket.frame_sender());
         Self { api, socket, member: Arc::new(member), handling: None, liveness }
     }
 

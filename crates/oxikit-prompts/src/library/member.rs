@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use oxikit_core::timestamp;
+use oxikit_http::websocket::FrameSender;
 use oxikit_wire::prompts::{
     AskHistory, AskRestore, ClientMessage, ErrorInfo, ErrorMessage, ExpandText, History,
     ServerMessage, SubmitMetadata, SubmitPatch, SubmitUpdate, UpdateStatus,
@@ -131,6 +132,13 @@ impl Member {
     /// [`next`](Self::next) for a transport that polls several sources itself.
     pub fn poll_next(&self, cx: &Context<'_>) -> Poll<Outgoing> {
         self.outbox.poll_next(cx)
+    }
+
+    /// Lets the room send messages through the connection of the transport while the transport waits for
+    /// one, which saves waking it. The transport must have sent all messages that it has taken before it
+    /// asks for the [next](Self::poll_next) one.
+    pub fn send_through(&self, sender: FrameSender) {
+        self.outbox.send_through(sender);
     }
 
     /// The next message for the peer if there is one.

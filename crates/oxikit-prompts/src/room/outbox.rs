@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use oxikit_http::websocket::TextFrame;
+use oxikit_http::websocket::{FrameSender, Sent, TextFrame};
 use oxikit_wire::close_code;
 use tokio::time::Instant;
 
@@ -48,6 +48,15 @@ pub enum Outgoing {
 #[derive(Debug)]
 pub(crate) struct Outbox(Mutex<Queue>);
 
+/// How a member is told about a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The room sends the message if the reader waits and the network takes it: nothing has to be woken.
+    PastReader,
+    /// The reader sends it.
+    Reader,
+}
+
 /// What the room learns about a member when it tells it about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
@@ -76,8 +85,10 @@ struct Queue {
     foreign_at: Option<Instant>,
     is_closed: bool,
     has_left: bool,
-    /// Wakes the reader, if it waits. There is one reader.
+    /// Wakes the reader, if it waits: it has passed on all messages before. There is one reader.
     reader: Option<Waker>,
+    /// Sends past the reader.
+    sender: Option<FrameSender>,
 }
 
 /// A message that waits.
@@ -108,6 +119,7 @@ impl Outbox {
             is_closed: false,
             has_left: false,
             reader: None,
+            sender: None,
         };
         Self(Mutex::new(queue))
     }
@@ -132,6 +144,12 @@ impl Outbox {
                 Poll::Pending
             }
         }
+    }
+
+    /// Lets the room send messages by itself while the reader waits for one. The reader must have sent all
+    /// messages that it has taken before it asks for the next one.
+    pub(crate) fn send_through(&self, sender: FrameSender) {
+        self.lock().sender = Some(sender);
     }
 
     /// The next message if there is one.
@@ -195,7 +213,7 @@ impl Outbox {
 
     /// Tells the member about a new state of the document: its content and its metadata if they are
     /// new to it. The content comes in steps if the member understands them and has the state
-    /// before, else as a whole. The caller wakes the reader that is returned.
+    /// before, else as a whole. If it is not sent by `way`, the caller wakes the reader that is returned.
     ///
     /// The message is made here: readers on several threads, which are woken together, would wait for
     /// the one that makes it.
@@ -204,7 +222,7 @@ impl Outbox {
         next: &Arc<Snapshot>,
         has_content: bool,
         has_metadata: bool,
-        now: Instant,
+        (now, way): (Instant, Way),
     ) -> (Told, Option<Waker>) {
         let queue = self.lock();
         let told = match queue.items.is_empty() {
@@ -229,6 +247,9 @@ impl Outbox {
                 queue.items.push_back(Item::Metadata(next.clone()));
             }
             queue.set_current(next);
+            if told == Told::InTime && way == Way::PastReader {
+                queue.send_past_reader();
+            }
         });
         (told, reader)
     }
@@ -320,6 +341,21 @@ impl Queue {
         Some(item)
     }
 
+    /// Sends what waits, as far as the network takes it, if the reader has sent all that came before.
+    fn send_past_reader(&mut self) {
+        while let (Some(sender), Some(text), true) =
+            (&self.sender, self.items.front().and_then(Item::text), self.reader.is_some())
+        {
+            match sender.try_send(text) {
+                Sent::Whole => {}
+                // The reader sends the rest.
+                Sent::Partly => self.reader.take().into_iter().for_each(Waker::wake),
+                Sent::Not => return,
+            }
+            self.pop();
+        }
+    }
+
     fn update(&mut self, snapshot: Arc<Snapshot>) {
         self.items.retain(|item| !matches!(item, Item::Update(_) | Item::Patched(_)));
         self.set_current(&snapshot);
@@ -377,15 +413,21 @@ impl Item {
     /// The message. Its text is made without the lock of the queue.
     fn into_outgoing(self) -> Outgoing {
         match self {
-            Self::Reply(text) | Self::Presence(text) | Self::DependencyChanged { text, .. } => {
-                Outgoing::Text(text)
-            }
-            Self::Initial(snapshot) => Outgoing::Text(snapshot.initial()),
-            Self::Update(snapshot) => Outgoing::Text(snapshot.update().clone()),
-            Self::Patched(snapshot) => Outgoing::Text(snapshot.patched().clone()),
-            Self::Metadata(snapshot) => Outgoing::Text(snapshot.metadata()),
             Self::Close { code, reason } => Outgoing::Close { code, reason },
+            item => Outgoing::Text(item.text().cloned().unwrap_or_else(|| "".into())),
         }
+    }
+
+    /// The text of a message that is not the close.
+    fn text(&self) -> Option<&SharedText> {
+        Some(match self {
+            Self::Reply(text) | Self::Presence(text) | Self::DependencyChanged { text, .. } => text,
+            Self::Initial(snapshot) => snapshot.initial(),
+            Self::Update(snapshot) => snapshot.update(),
+            Self::Patched(snapshot) => snapshot.patched(),
+            Self::Metadata(snapshot) => snapshot.metadata(),
+            Self::Close { .. } => return None,
+        })
     }
 
     fn bytes(&self) -> usize {

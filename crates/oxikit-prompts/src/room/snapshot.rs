@@ -69,7 +69,7 @@ impl Snapshot {
         })
     }
 
-    pub(super) fn initial(&self) -> SharedText {
+    pub(super) fn initial(&self) -> &SharedText {
         let make = || {
             let document = &self.document;
             message_text(&ServerMessage::Initial(Initial {
@@ -85,7 +85,7 @@ impl Snapshot {
                 protocol: Some(Protocol::current()),
             }))
         };
-        self.initial.get_or_init(make).clone()
+        self.initial.get_or_init(make)
     }
 
     /// The whole content, as a change.
@@ -123,7 +123,7 @@ impl Snapshot {
         self.patched.get_or_init(make)
     }
 
-    pub(super) fn metadata(&self) -> SharedText {
+    pub(super) fn metadata(&self) -> &SharedText {
         let make = || {
             let document = &self.document;
             message_text(&ServerMessage::UpdateMetadata(MetadataUpdated {
@@ -136,7 +136,7 @@ impl Snapshot {
                 author: self.author(),
             }))
         };
-        self.metadata.get_or_init(make).clone()
+        self.metadata.get_or_init(make)
     }
 
     fn author(&self) -> Option<String> {

@@ -8,7 +8,7 @@ use oxikit_prompts::RouteOptions;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::http_kit::{Kit, kit, kit_with, refused, soon};
+use crate::http_kit::{Kit, Socket, kit, kit_with, refused, soon};
 
 const JOKE: &str = "---\ndescription: Jokes\ntags: [fun, short]\n---\nTell a joke.\n";
 
@@ -467,5 +467,42 @@ async fn a_reader_that_was_away_receives_whole_messages_in_order() {
         if number == 39 {
             return;
         }
+    }
+}
+
+/// Reads updates up to a text, which must come in the order of the edits.
+async fn read_until(socket: &mut Socket, last: usize) {
+    let mut seen = 0;
+    while seen < last {
+        let message = socket.next().await;
+        let content = message["content"].as_str().unwrap();
+        let edit: usize = content.split(' ').next().unwrap().parse().unwrap();
+        assert!(edit > seen, "{edit} after {seen}");
+        assert_eq!(message["action"], "update");
+        seen = edit;
+    }
+}
+
+/// The room sends to some members by itself and wakes the tasks of others, and to one whose client
+/// does not read it can send only the begin of a message, between the answers to its pings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_room_gets_every_change_in_order() {
+    const EDITS: usize = 80;
+    let kit = kit(&[("joke.md", "x")]).await;
+    let (_, mut slow) = kit.edit("joke").await;
+    let (_, mut writer) = kit.edit("joke").await;
+    let mut readers = Vec::new();
+    for _ in 0..130 {
+        let (_, mut socket) = kit.edit("joke").await;
+        readers.push(tokio::spawn(async move { read_until(&mut socket, EDITS).await }));
+    }
+    for edit in 1..=EDITS {
+        slow.stream.send(Message::Ping(vec![b'p'; 100].into())).await.unwrap();
+        let text = format!("{edit} {}", "x".repeat(100_000));
+        assert_eq!(writer.update(&text).await["success"], true);
+    }
+    read_until(&mut slow, EDITS).await;
+    for reader in readers {
+        soon(reader).await.unwrap();
     }
 }
