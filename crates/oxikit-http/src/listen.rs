@@ -9,18 +9,21 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, Response};
+use futures_util::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
 use crate::framing_guard::FramingGuard;
@@ -128,37 +131,29 @@ pub async fn accept<M, S>(
             continue;
         };
         let service = service_of(&stream, peer);
+        // Each chunk of a stream is sent at once, without waiting for more data.
+        _ = stream.set_nodelay(true);
+        let stream = StallGuard::new(stream, limits.stalled_reader_time);
         // A token of its own: it is polled with the connection, for each request, and takes a lock.
         let draining = draining.child_token();
-        let work = connection(stream, service, limits.clone(), draining);
-        connections.spawn(async move {
-            work.await;
-            drop(slot);
-        });
+        #[cfg(feature = "http2")]
+        if limits.http2_streams > 0 {
+            let work = http2::either(stream, service, limits.clone(), draining);
+            connections.spawn(work.map(|()| drop(slot)));
+            continue;
+        }
+        connections.spawn(http1(stream, service, limits, draining).map(|()| drop(slot)));
     }
-}
-
-/// Serves one connection until it ends. A failure is logged at debug level only: clients
-/// disconnect at any time.
-async fn connection<S>(stream: TcpStream, service: S, limits: Limits, draining: CancellationToken)
-where
-    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
-    S::Future: Send,
-{
-    // Each chunk of a stream is sent at once, without waiting for more data.
-    _ = stream.set_nodelay(true);
-    let stream = StallGuard::new(stream, limits.stalled_reader_time);
-    #[cfg(feature = "http2")]
-    if limits.http2_streams > 0 {
-        // Boxed: the task of every connection would have room for both protocols.
-        return Box::pin(http2::either(stream, service, limits, draining)).await;
-    }
-    http1(stream, service, &limits, draining).await;
 }
 
 /// Serves a connection over HTTP/1.1. From the inside out: the stall guard sees writes to the
 /// socket, the framing guard sees the bytes before hyper parses them.
-async fn http1<Io, S>(stream: Io, service: S, limits: &Limits, draining: CancellationToken)
+fn http1<Io, S>(
+    stream: Io,
+    service: S,
+    limits: &Limits,
+    draining: CancellationToken,
+) -> impl Future<Output = ()> + Send + use<Io, S>
 where
     Io: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
@@ -172,25 +167,45 @@ where
         .max_headers(limits.header_fields)
         .serve_connection(io, service)
         .with_upgrades();
-    drive(connection, &draining, |connection| connection.graceful_shutdown()).await;
+    Driven::new(connection, draining, |connection| connection.graceful_shutdown())
 }
 
-/// Serves a connection until it ends, and asks it by `shut_down` to end after the current requests
-/// when the server drains. A failure is only logged.
-async fn drive<C>(connection: C, draining: &CancellationToken, shut_down: impl FnOnce(Pin<&mut C>))
-where
-    C: Future<Output = hyper::Result<()>>,
-{
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = draining.cancelled() => {
-            shut_down(connection.as_mut());
-            connection.await
+pin_project! {
+    /// Serves a connection until it ends, and asks it to end after the current requests when the server
+    /// drains. A failure is logged at debug level only: clients disconnect at any time.
+    ///
+    /// This is not an `async fn`, which would have room for the connection twice: as its parameter and
+    /// pinned.
+    struct Driven<C> {
+        #[pin]
+        connection: C,
+        // `None` once the connection was asked to end.
+        #[pin]
+        draining: Option<WaitForCancellationFutureOwned>,
+        shut_down: fn(Pin<&mut C>),
+    }
+}
+
+impl<C> Driven<C> {
+    fn new(connection: C, draining: CancellationToken, shut_down: fn(Pin<&mut C>)) -> Self {
+        Self { connection, draining: Some(draining.cancelled_owned()), shut_down }
+    }
+}
+
+impl<C: Future<Output = hyper::Result<()>>> Future for Driven<C> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        let draining = this.draining.as_mut().as_pin_mut();
+        if draining.is_some_and(|draining| draining.poll(cx).is_ready()) {
+            this.draining.set(None);
+            (this.shut_down)(this.connection.as_mut());
         }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "connection failed");
+        if let Err(error) = ready!(this.connection.poll(cx)) {
+            tracing::debug!(%error, "connection failed");
+        }
+        Poll::Ready(())
     }
 }
 
@@ -217,5 +232,22 @@ async fn wait_after(error: &io::Error) {
     if !is_about_one_peer {
         tracing::error!(%error, "accepting a connection failed");
         tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::service::service_fn;
+
+    use super::*;
+
+    /// The memory of an idle connection is mostly its task.
+    #[tokio::test]
+    async fn the_task_of_a_connection_has_room_for_it_once() {
+        let service = service_fn(async |_: Request<Incoming>| Ok(Response::new(Body::empty())));
+        let (stream, _client) = tokio::io::duplex(64);
+        let work = http1(stream, service, &Limits::default(), CancellationToken::new());
+        let size = size_of_val(&work);
+        assert!(size <= 1024, "{size} bytes");
     }
 }

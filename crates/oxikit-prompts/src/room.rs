@@ -10,7 +10,6 @@ mod snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Waker;
 use std::time::Duration;
 
 use oxikit_http::websocket::TextFrame;
@@ -24,15 +23,15 @@ use uuid::Uuid;
 
 pub(crate) use outbox::Outbox;
 pub use outbox::Outgoing;
-use outbox::{Told, Way};
+use outbox::Told;
 pub(crate) use seen::SeenText;
 pub(crate) use snapshot::{Snapshot, message_text};
 
 /// Interval of messages about presence. Changes within it are sent together.
 const PRESENCE_INTERVAL: Duration = Duration::from_millis(100);
-/// Number of members that the room sends a change to by itself. Waking a task for each costs about as
-/// much as sending, but more of them can be sent to on all threads.
-const SENT_BY_ROOM: usize = 100;
+/// Number of members that one task sends a change to. Waking a task for each of them costs about as much
+/// as sending; in a large room several tasks send, on all threads.
+const SENT_TOGETHER: usize = 100;
 /// Maximum number of members in a list of presence. Others are not shown.
 const MAX_SHOWN: usize = 200;
 /// Maximum length in bytes of the label of a member. Longer ones are cut.
@@ -183,25 +182,32 @@ impl Room {
         let has_metadata = next.has_new_metadata();
         let (mut is_somebody_slow, mut has_somebody_left) = (false, false);
         let now = Instant::now();
-        // Woken at the end: a thread that is woken for one of them would find only a few to share.
-        let mut readers = Vec::new();
-        for (place, (id, entry)) in self.members.iter().enumerate() {
-            let way = if place < SENT_BY_ROOM { Way::PastReader } else { Way::Reader };
+        for (id, entry) in &self.members {
             let content = has_content && !up_to_date.content.contains(id);
             let metadata = has_metadata && !up_to_date.metadata.contains(id);
-            let (told, reader) = entry.outbox.announce(&next, content, metadata, (now, way));
-            readers.extend(reader);
+            let told = entry.outbox.announce(&next, content, metadata, now);
             is_somebody_slow |= told == Told::Behind;
             has_somebody_left |= told == Told::Left;
         }
         self.current = next;
-        readers.into_iter().for_each(Waker::wake);
+        self.deliver();
         if has_somebody_left {
             self.remove_left();
         }
         if is_somebody_slow && self.sweep_at.is_none() {
             self.sweep_at = Some(now + self.stall_time);
         }
+    }
+
+    /// Sends the members what waits for them. The task of the document sends to the first ones.
+    fn deliver(&self) {
+        let outboxes = || self.members.values().map(|entry| &entry.outbox);
+        let mut others = outboxes().skip(SENT_TOGETHER).cloned().peekable();
+        while others.peek().is_some() {
+            let piece: Vec<_> = others.by_ref().take(SENT_TOGETHER).collect();
+            tokio::spawn(async move { piece.iter().for_each(|outbox| outbox.deliver()) });
+        }
+        outboxes().take(SENT_TOGETHER).for_each(|outbox| outbox.deliver());
     }
 
     /// Tells members of the extended protocol that an included document has changed.

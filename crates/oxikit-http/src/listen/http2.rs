@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
-use super::{drive, http1};
+use super::{Driven, http1};
 use crate::limits::Limits;
 use crate::stall_guard::StallGuard;
 
@@ -48,9 +48,9 @@ pub(super) async fn either<S>(
     let start = &start[..length];
     let stream = Begun { start: start.to_vec(), at: 0, rest: stream };
     if start == PREFACE {
-        connection(stream, service, &limits, draining).await;
+        Box::pin(connection(stream, service, &limits, draining)).await;
     } else {
-        http1(stream, service, &limits, draining).await;
+        Box::pin(http1(stream, service, &limits, draining)).await;
     }
 }
 
@@ -67,7 +67,12 @@ async fn read_start(stream: &mut StallGuard, start: &mut [u8; PREFACE.len()]) ->
 }
 
 /// Serves a connection over HTTP/2. The limits of hyper on streams that the client resets stay on.
-async fn connection<S>(stream: Begun, service: S, limits: &Limits, draining: CancellationToken)
+fn connection<S>(
+    stream: Begun,
+    service: S,
+    limits: &Limits,
+    draining: CancellationToken,
+) -> impl Future<Output = ()> + Send + use<S>
 where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
     S::Future: Send,
@@ -81,7 +86,7 @@ where
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(limits.stalled_reader_time)
         .serve_connection(TokioIo::new(stream), service);
-    drive(connection, &draining, |connection| connection.graceful_shutdown()).await;
+    Driven::new(connection, draining, |connection| connection.graceful_shutdown())
 }
 
 /// A connection whose first bytes were read already; they are given out again.

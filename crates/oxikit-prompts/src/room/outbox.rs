@@ -4,28 +4,22 @@
 //! Changes that wait are merged into the newest one. All messages come from the task of the
 //! document, except the answers to questions, so their order is that of the changes.
 
+mod queue;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use oxikit_http::websocket::{FrameSender, Sent, TextFrame};
-use oxikit_wire::close_code;
+use oxikit_http::websocket::{FrameSender, TextFrame};
 use tokio::time::Instant;
 
 use super::SharedText;
 use super::seen::{Seen, SeenText};
 use super::snapshot::Snapshot;
+use queue::{Item, Queue};
 
-/// Maximum number of messages that wait. Beyond it the changes among them are replaced by one
-/// `initial`; if there are still too many, the member is closed with 1013.
-const MAX_MESSAGES: usize = 256;
-/// Size of the waiting messages in bytes beyond which the same happens. Contents, which members
-/// share, do not count.
-const MAX_BYTES: usize = 1 << 20;
-/// Maximum number of `patched` messages that wait. More are replaced by one `update`.
-const MAX_PATCHES: usize = 16;
 /// Time after which a member has certainly received a message that its transport has taken.
 const ON_ITS_WAY: Duration = Duration::from_secs(2);
 
@@ -48,15 +42,6 @@ pub enum Outgoing {
 #[derive(Debug)]
 pub(crate) struct Outbox(Mutex<Queue>);
 
-/// How a member is told about a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// The room sends the message if the reader waits and the network takes it: nothing has to be woken.
-    PastReader,
-    /// The reader sends it.
-    Reader,
-}
-
 /// What the room learns about a member when it tells it about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
@@ -66,42 +51,6 @@ pub(super) enum Told {
     Behind,
     /// The member has left.
     Left,
-}
-
-#[derive(Debug)]
-struct Queue {
-    items: VecDeque<Item>,
-    /// Size of the items in bytes, without contents.
-    bytes: usize,
-    /// When the reader took an item last, or the first item came into an empty queue.
-    progress: Instant,
-    /// The newest state that the room has sent to anybody.
-    current: Arc<Snapshot>,
-    /// The revision that the member has when it has read all items.
-    rev: u64,
-    has_said_hello: bool,
-    seen: Seen,
-    /// When the member was sent a content, after its first one.
-    foreign_at: Option<Instant>,
-    is_closed: bool,
-    has_left: bool,
-    /// Wakes the reader, if it waits: it has passed on all messages before. There is one reader.
-    reader: Option<Waker>,
-    /// Sends past the reader.
-    sender: Option<FrameSender>,
-}
-
-/// A message that waits.
-#[derive(Debug)]
-enum Item {
-    Reply(SharedText),
-    Initial(Arc<Snapshot>),
-    Update(Arc<Snapshot>),
-    Patched(Arc<Snapshot>),
-    Metadata(Arc<Snapshot>),
-    Presence(SharedText),
-    DependencyChanged { id: String, text: SharedText },
-    Close { code: u16, reason: String },
 }
 
 impl Outbox {
@@ -211,26 +160,25 @@ impl Outbox {
             || queue.items.iter().any(|item| matches!(item, Item::Update(_) | Item::Patched(_)))
     }
 
-    /// Tells the member about a new state of the document: its content and its metadata if they are
-    /// new to it. The content comes in steps if the member understands them and has the state
-    /// before, else as a whole. If it is not sent by `way`, the caller wakes the reader that is returned.
+    /// Puts a new state of the document behind the messages that wait: its content and its metadata if
+    /// they are new to the member. The content comes in steps if the member understands them and has the
+    /// state before, else as a whole. [`deliver`](Self::deliver) has to follow.
     ///
-    /// The message is made here: readers on several threads, which are woken together, would wait for
-    /// the one that makes it.
+    /// The message is made here: readers on several threads would wait for the one that makes it.
     pub(super) fn announce(
         &self,
         next: &Arc<Snapshot>,
         has_content: bool,
         has_metadata: bool,
-        (now, way): (Instant, Way),
-    ) -> (Told, Option<Waker>) {
-        let queue = self.lock();
+        now: Instant,
+    ) -> Told {
+        let mut queue = self.lock();
         let told = match queue.items.is_empty() {
-            _ if queue.has_left => return (Told::Left, None),
+            _ if queue.has_left => return Told::Left,
             true => Told::InTime,
             false => Told::Behind,
         };
-        let reader = Self::change(queue, now, |queue| {
+        queue.change(now, |queue| {
             match has_content {
                 true if queue.can_patch(next) => {
                     next.patched();
@@ -247,11 +195,20 @@ impl Outbox {
                 queue.items.push_back(Item::Metadata(next.clone()));
             }
             queue.set_current(next);
-            if told == Told::InTime && way == Way::PastReader {
-                queue.send_past_reader();
-            }
         });
-        (told, reader)
+        told
+    }
+
+    /// Sends what waits, as far as the network takes it, if the reader has sent all that it has taken.
+    /// The reader is woken for the rest.
+    pub(super) fn deliver(&self) {
+        let mut queue = self.lock();
+        let is_complete = queue.send_past_reader();
+        let reader = if is_complete { None } else { queue.reader.take() };
+        drop(queue);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
     }
 
     /// The whole content.
@@ -293,149 +250,17 @@ impl Outbox {
     }
 
     fn push(&self, change: impl FnOnce(&mut Queue)) {
-        if let Some(reader) = Self::change(self.lock(), Instant::now(), change) {
+        let mut queue = self.lock();
+        queue.change(Instant::now(), change);
+        let reader = if queue.items.is_empty() { None } else { queue.reader.take() };
+        drop(queue);
+        if let Some(reader) = reader {
             reader.wake();
         }
-    }
-
-    /// Changes the queue and keeps it within its bounds. Returns the reader to be woken, if messages
-    /// wait for it.
-    fn change(
-        mut queue: MutexGuard<'_, Queue>,
-        now: Instant,
-        change: impl FnOnce(&mut Queue),
-    ) -> Option<Waker> {
-        if queue.is_closed || queue.has_left {
-            return None;
-        }
-        let was_empty = queue.items.is_empty();
-        change(&mut queue);
-        if queue.items.is_empty() {
-            return None;
-        }
-        if was_empty {
-            queue.progress = now;
-        }
-        queue.enforce_bounds();
-        queue.reader.take()
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // The queue is consistent after every statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Queue {
-    fn pop(&mut self) -> Option<Item> {
-        let item = self.items.pop_front()?;
-        self.bytes -= item.bytes().min(self.bytes);
-        self.progress = Instant::now();
-        if let Item::Initial(snapshot) | Item::Update(snapshot) | Item::Patched(snapshot) = &item {
-            // Also a content that the member has submitted itself replaces what it has typed since.
-            if !self.seen.is_empty() {
-                self.foreign_at = Some(self.progress);
-            }
-            self.seen.push(SeenText::Sent(snapshot.document.clone()));
-        }
-        Some(item)
-    }
-
-    /// Sends what waits, as far as the network takes it, if the reader has sent all that came before.
-    fn send_past_reader(&mut self) {
-        while let (Some(sender), Some(text), true) =
-            (&self.sender, self.items.front().and_then(Item::text), self.reader.is_some())
-        {
-            match sender.try_send(text) {
-                Sent::Whole => {}
-                // The reader sends the rest.
-                Sent::Partly => self.reader.take().into_iter().for_each(Waker::wake),
-                Sent::Not => return,
-            }
-            self.pop();
-        }
-    }
-
-    fn update(&mut self, snapshot: Arc<Snapshot>) {
-        self.items.retain(|item| !matches!(item, Item::Update(_) | Item::Patched(_)));
-        self.set_current(&snapshot);
-        self.items.push_back(Item::Update(snapshot));
-    }
-
-    fn can_patch(&self, snapshot: &Snapshot) -> bool {
-        let patches = self.items.iter().filter(|item| matches!(item, Item::Patched(_)));
-        self.has_said_hello && self.rev == snapshot.base_rev() && patches.count() < MAX_PATCHES
-    }
-
-    fn set_current(&mut self, snapshot: &Arc<Snapshot>) {
-        self.rev = snapshot.document.rev;
-        self.current = snapshot.clone();
-    }
-
-    /// Keeps only answers, and puts `initial` behind them.
-    fn resynchronise(&mut self) {
-        self.items.retain(|item| matches!(item, Item::Reply(_)));
-        self.rev = self.current.document.rev;
-        self.items.push_back(Item::Initial(self.current.clone()));
-    }
-
-    fn close(&mut self, code: u16, reason: &str) {
-        self.items.retain(|item| matches!(item, Item::Reply(_)));
-        self.items.push_back(Item::Close { code, reason: reason.to_owned() });
-        self.is_closed = true;
-    }
-
-    fn enforce_bounds(&mut self) {
-        self.count();
-        if self.is_full() {
-            self.resynchronise();
-            self.count();
-        }
-        if self.is_full() {
-            self.items.clear();
-            self.close(close_code::TRY_AGAIN_LATER, "too many messages are not read");
-            self.count();
-        }
-    }
-
-    /// The last item does not count: a single large answer is always possible.
-    fn is_full(&self) -> bool {
-        let last = self.items.back().map_or(0, Item::bytes);
-        !self.is_closed && (self.items.len() > MAX_MESSAGES || self.bytes - last > MAX_BYTES)
-    }
-
-    fn count(&mut self) {
-        self.bytes = self.items.iter().map(Item::bytes).sum();
-    }
-}
-
-impl Item {
-    /// The message. Its text is made without the lock of the queue.
-    fn into_outgoing(self) -> Outgoing {
-        match self {
-            Self::Close { code, reason } => Outgoing::Close { code, reason },
-            item => Outgoing::Text(item.text().cloned().unwrap_or_else(|| "".into())),
-        }
-    }
-
-    /// The text of a message that is not the close.
-    fn text(&self) -> Option<&SharedText> {
-        Some(match self {
-            Self::Reply(text) | Self::Presence(text) | Self::DependencyChanged { text, .. } => text,
-            Self::Initial(snapshot) => snapshot.initial(),
-            Self::Update(snapshot) => snapshot.update(),
-            Self::Patched(snapshot) => snapshot.patched(),
-            Self::Metadata(snapshot) => snapshot.metadata(),
-            Self::Close { .. } => return None,
-        })
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Reply(text) | Self::Presence(text) => text.len(),
-            Self::DependencyChanged { id, text } => id.len() + text.len(),
-            Self::Close { reason, .. } => reason.len(),
-            Self::Initial(_) | Self::Update(_) | Self::Patched(_) | Self::Metadata(_) => 0,
-        }
     }
 }
