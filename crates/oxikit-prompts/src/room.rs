@@ -182,32 +182,26 @@ impl Room {
         let has_metadata = next.has_new_metadata();
         let (mut is_somebody_slow, mut has_somebody_left) = (false, false);
         let now = Instant::now();
+        let mut told = Vec::with_capacity(self.members.len());
         for (id, entry) in &self.members {
             let content = has_content && !up_to_date.content.contains(id);
             let metadata = has_metadata && !up_to_date.metadata.contains(id);
-            let told = entry.outbox.announce(&next, content, metadata, now);
-            is_somebody_slow |= told == Told::Behind;
-            has_somebody_left |= told == Told::Left;
+            match entry.outbox.announce(&next, content, metadata, now) {
+                Told::Nothing => continue,
+                Told::InTime => {}
+                Told::Behind => is_somebody_slow = true,
+                Told::Left => has_somebody_left = true,
+            }
+            told.push(&entry.outbox);
         }
         self.current = next;
-        self.deliver();
+        deliver(&told);
         if has_somebody_left {
             self.remove_left();
         }
         if is_somebody_slow && self.sweep_at.is_none() {
             self.sweep_at = Some(now + self.stall_time);
         }
-    }
-
-    /// Sends the members what waits for them. The task of the document sends to the first ones.
-    fn deliver(&self) {
-        let outboxes = || self.members.values().map(|entry| &entry.outbox);
-        let mut others = outboxes().skip(SENT_TOGETHER).cloned().peekable();
-        while others.peek().is_some() {
-            let piece: Vec<_> = others.by_ref().take(SENT_TOGETHER).collect();
-            tokio::spawn(async move { piece.iter().for_each(|outbox| outbox.deliver()) });
-        }
-        outboxes().take(SENT_TOGETHER).for_each(|outbox| outbox.deliver());
     }
 
     /// Tells members of the extended protocol that an included document has changed.
@@ -292,6 +286,16 @@ impl Room {
             self.touch_presence();
         }
     }
+}
+
+/// Sends what waits in these outboxes. This task sends to the first ones, others to the rest.
+fn deliver(outboxes: &[&Arc<Outbox>]) {
+    let (own, others) = outboxes.split_at(outboxes.len().min(SENT_TOGETHER));
+    for piece in others.chunks(SENT_TOGETHER) {
+        let piece: Vec<Arc<Outbox>> = piece.iter().copied().cloned().collect();
+        tokio::spawn(async move { piece.iter().for_each(|outbox| outbox.deliver()) });
+    }
+    own.iter().for_each(|outbox| outbox.deliver());
 }
 
 impl Drop for Room {
