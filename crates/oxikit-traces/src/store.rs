@@ -348,15 +348,43 @@ impl TraceStore {
     /// [`Query`](TraceError::Query) if the continuation token or the filter is not valid; else if
     /// the store does not work.
     pub async fn list(&self, query: &TraceQuery) -> Result<TracePage, TraceError> {
-        let Some(prepared) = ListQuery::new(query)? else { return Ok(TracePage::default()) };
-        let is_search = query.text.is_some();
+        Ok(self.page(query, |_| ()).await?.0)
+    }
+
+    /// Lists traces, as [`list`](Self::list), and counts all that are stored, which is `None` if a damaged
+    /// file does not tell. One visit to the database does both.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list).
+    pub async fn list_and_count(
+        &self,
+        query: &TraceQuery,
+    ) -> Result<(TracePage, Option<u64>), TraceError> {
+        self.page(query, |connection| upkeep::count_traces(connection).ok()).await
+    }
+
+    /// A page, and what else is read with it.
+    async fn page<T: Send + 'static>(
+        &self,
+        query: &TraceQuery,
+        also: impl FnOnce(&rusqlite::Connection) -> T + Send + 'static,
+    ) -> Result<(TracePage, T), TraceError> {
+        let prepared = ListQuery::new(query)?;
+        let is_search = query.text.is_some() && prepared.is_some();
         if is_search {
             self.index().await?;
         }
         let health = self.0.health.clone();
         let read = move |connection: &rusqlite::Connection| {
-            let what = "the list of traces";
-            health.or_else(what, prepared.run(connection), || prepared.run_each(connection))
+            let page = match &prepared {
+                None => TracePage::default(),
+                Some(prepared) => {
+                    let each = || prepared.run_each(connection);
+                    health.or_else("the list of traces", prepared.run(connection), each)?
+                }
+            };
+            Ok((page, also(connection)))
         };
         match self.look("the list of traces", read).await {
             Err(TraceError::Damaged(_)) if is_search => {
@@ -366,15 +394,6 @@ impl TraceStore {
             }
             page => page,
         }
-    }
-
-    /// The number of all stored traces.
-    ///
-    /// # Errors
-    ///
-    /// If the store does not work.
-    pub async fn count(&self) -> Result<u64, TraceError> {
-        self.look("the number of traces", upkeep::count_traces).await
     }
 
     /// Indexes the words of all spans that are not indexed yet.

@@ -29,11 +29,10 @@ pub(super) async fn list(
     Query(query): Query<TracesQuery>,
 ) -> HttpResult {
     let query = query.read()?;
-    let page = api.store.list(&query).await.map_err(failure)?;
-    // A file that is damaged is listed as far as it can be read, without a number.
-    let total = match query.after {
-        Some(_) => None,
-        None => api.store.count().await.ok(),
+    // The number is that of the whole list: it is in the first page of it.
+    let (page, total) = match query.after {
+        Some(_) => (api.store.list(&query).await.map_err(failure)?, None),
+        None => api.store.list_and_count(&query).await.map_err(failure)?,
     };
     answer(&TraceList {
         total,
