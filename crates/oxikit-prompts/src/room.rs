@@ -187,10 +187,13 @@ impl Room {
             let content = has_content && !up_to_date.content.contains(id);
             let metadata = has_metadata && !up_to_date.metadata.contains(id);
             match entry.outbox.announce(&next, content, metadata, now) {
-                Told::Nothing => continue,
                 Told::InTime => {}
                 Told::Behind => is_somebody_slow = true,
-                Told::Left => has_somebody_left = true,
+                Told::Nothing => continue,
+                Told::Left => {
+                    has_somebody_left = true;
+                    continue;
+                }
             }
             told.push(&entry.outbox);
         }
