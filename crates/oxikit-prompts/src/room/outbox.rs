@@ -83,7 +83,7 @@ impl Outbox {
     /// [`next`](Self::next) for a reader that polls several sources itself.
     pub(crate) fn poll_next(&self, cx: &Context<'_>) -> Poll<Outgoing> {
         let mut queue = self.lock();
-        match queue.pop() {
+        match queue.take() {
             Some(item) => {
                 drop(queue);
                 Poll::Ready(item.into_outgoing())
@@ -105,7 +105,7 @@ impl Outbox {
 
     /// The next message if there is one.
     pub(crate) fn try_next(&self) -> Option<Outgoing> {
-        let item = self.lock().pop()?;
+        let item = self.lock().take()?;
         Some(item.into_outgoing())
     }
 

@@ -1,9 +1,20 @@
 //! What waits for members, and what they get.
 
+use std::convert::Infallible;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use axum::body::Body;
+use futures_util::StreamExt;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use oxikit_http::websocket::{Handshake, PartialMessages, Socket};
 use oxikit_wire::prompts::UpdateReason;
 use serde_json::Value;
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc;
+use tokio_tungstenite::WebSocketStream;
 
 use super::*;
 use crate::document::{Document, source_of};
@@ -154,4 +165,52 @@ async fn a_room_that_is_dropped_closes_its_members() {
     let (_, outbox, _) = room.join(None);
     drop(room);
     assert_eq!(read(&outbox), ["close 1011 internal server error"]);
+}
+
+/// A socket of the server and its client.
+async fn connect() -> (Socket, WebSocketStream<DuplexStream>) {
+    let (near, far) = tokio::io::duplex(64 << 10);
+    let (opened, mut upgrades) = mpsc::channel(1);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        let (response, upgraded) = Handshake::read(&mut request).unwrap().accept();
+        _ = opened.try_send(upgraded);
+        async { Ok::<_, Infallible>(response) }
+    });
+    let http = hyper::server::conn::http1::Builder::new();
+    tokio::spawn(http.serve_connection(TokioIo::new(near), service).with_upgrades());
+    let (client, _) = tokio_tungstenite::client_async("ws://localhost/", far).await.unwrap();
+    let upgraded = upgrades.recv().await.unwrap().await.unwrap();
+    (Socket::new(upgraded, 1 << 20, PartialMessages::new(1 << 20).share()).await, client)
+}
+
+/// The next message of an outbox, for a reader that is asked by nobody.
+fn poll(outbox: &Outbox) -> Poll<Outgoing> {
+    outbox.poll_next(&Context::from_waker(Waker::noop()))
+}
+
+#[tokio::test]
+async fn a_change_is_not_sent_past_a_reader_that_has_taken_one_and_not_sent_it() {
+    let (mut room, (socket, mut client)) = (room(), connect().await);
+    let (_, outbox, _) = room.join(None);
+    outbox.send_through(socket.frame_sender());
+    assert!(poll(&outbox).is_ready() && poll(&outbox).is_pending(), "the reader waits");
+    announce(&mut room, 2);
+    assert!(poll(&outbox).is_pending(), "the room has sent it");
+    let state = |rev: u64| {
+        let (old, new) =
+            (state(&format!("text {}", rev - 1), rev - 1), state(&format!("text {rev}"), rev));
+        Arc::new(Snapshot::after(old, new, UpdateReason::Edit))
+    };
+    outbox.announce(&state(3), true, false, Instant::now());
+    // Before the room delivers it, the reader is woken by something else.
+    assert!(poll(&outbox).is_ready());
+    outbox.announce(&state(4), true, false, Instant::now());
+    outbox.deliver();
+    assert!(poll(&outbox).is_ready(), "it waits for the reader, who sends the one before first");
+    outbox.deliver();
+    let sent = client.next().await.unwrap().unwrap();
+    assert!(sent.to_text().unwrap().contains("text 2"), "{sent}");
+    drop(socket);
+    assert!(!matches!(client.next().await, Some(Ok(_))), "nothing else was sent");
 }

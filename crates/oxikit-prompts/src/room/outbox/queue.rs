@@ -58,7 +58,15 @@ pub(super) enum Item {
 }
 
 impl Queue {
-    pub(super) fn pop(&mut self) -> Option<Item> {
+    /// The next item, for the reader. Until it asks for one more it does not wait, and nothing is sent past
+    /// it: that would come before this item.
+    pub(super) fn take(&mut self) -> Option<Item> {
+        let item = self.pop()?;
+        self.reader = None;
+        Some(item)
+    }
+
+    fn pop(&mut self) -> Option<Item> {
         let item = self.items.pop_front()?;
         self.bytes -= item.bytes().min(self.bytes);
         self.progress = Instant::now();
