@@ -45,7 +45,7 @@ pub(crate) struct Outbox(Mutex<Queue>);
 /// What the room learns about a member when it tells it about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
-    /// Neither content nor metadata are new to the member.
+    /// The member had read all messages before, and nothing is new to it.
     Nothing,
     /// The member had read all messages before.
     InTime,
@@ -177,9 +177,9 @@ impl Outbox {
         let mut queue = self.lock();
         let told = match queue.items.is_empty() {
             _ if queue.has_left => return Told::Left,
-            _ if !has_content && !has_metadata => Told::Nothing,
-            true => Told::InTime,
             false => Told::Behind,
+            true if has_content || has_metadata => Told::InTime,
+            true => Told::Nothing,
         };
         queue.change(now, |queue| {
             match has_content {
