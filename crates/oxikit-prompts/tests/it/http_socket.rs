@@ -506,3 +506,29 @@ async fn a_large_room_gets_every_change_in_order() {
         soon(reader).await.unwrap();
     }
 }
+
+/// The network takes only the begin of a large change, and nothing but the room wakes the task that has
+/// to send the rest: the client sends nothing, and pings come late.
+#[tokio::test]
+async fn a_client_that_reads_late_gets_the_rest_of_a_change() {
+    let kit = kit_with(
+        &[("joke.md", "x")],
+        |mut prompts| {
+            prompts.max_content = 16 << 20;
+            prompts
+        },
+        |mut server| {
+            server.routes.max_message = 16 << 20;
+            server.routes.ping_interval = Duration::from_secs(600);
+            server
+        },
+    )
+    .await;
+    let (_, mut reader) = kit.edit("joke").await;
+    let (_, mut writer) = kit.edit("joke").await;
+    // More than the buffers of a connection hold: 4 MB to send, and what the reader has room for.
+    let text = "x".repeat(10 << 20);
+    assert_eq!(writer.update(&text).await["success"], true);
+    let content = reader.expect("update").await["content"].as_str().map(str::len);
+    assert_eq!(content, Some(text.len()));
+}
