@@ -72,7 +72,8 @@ impl FrameSender {
         if line.is_reserved {
             return Sent::Not;
         }
-        // Nobody has to be woken when the network takes more: the task of the socket waits itself.
+        // No waker: if the network takes only a part, the caller wakes the task of the socket, which then
+        // waits for the network with its own.
         match line.send_now(&mut Context::from_waker(Waker::noop()), frame) {
             Some(Ok(sent)) if sent == frame.as_bytes().len() => Sent::Whole,
             Some(Ok(1..)) => Sent::Partly,
