@@ -19,7 +19,6 @@ mod echo;
 mod etag;
 mod expansion;
 mod failure;
-mod feed;
 mod history;
 mod openapi;
 mod page;
@@ -38,7 +37,6 @@ use tokio_util::sync::CancellationToken;
 use crate::Prompts;
 pub(crate) use answer::{check_effect, nowhere};
 pub(crate) use failure::Failure;
-use feed::Feed;
 pub use page::{is_page_path, page_routes};
 pub use routes::openapi;
 #[doc(hidden)]
@@ -125,7 +123,6 @@ pub struct PromptRoutes(Arc<PromptApi>);
 pub(crate) struct PromptApi {
     pub(crate) prompts: Prompts,
     pub(crate) sockets: Sockets,
-    pub(crate) feed: Feed,
     pub(crate) options: RouteOptions,
 }
 
@@ -133,8 +130,7 @@ impl PromptRoutes {
     /// The routes of this library. It has to be called inside of a tokio runtime.
     pub fn new(prompts: Prompts, options: RouteOptions) -> Self {
         let sockets = Sockets::new(&options);
-        let feed = Feed::start(prompts.changes(), &sockets);
-        Self(Arc::new(PromptApi { prompts, sockets, feed, options }))
+        Self(Arc::new(PromptApi { prompts, sockets, options }))
     }
 
     /// The routes as a router, without a fallback for other paths.

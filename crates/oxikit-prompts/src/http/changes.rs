@@ -19,8 +19,8 @@ use serde::Serialize;
 
 use super::PromptApi;
 use super::failure::Answer;
-use super::feed::{PlacedEvent, Reader};
 use super::target::Params;
+use crate::changes::{Changes, PlacedEvent};
 
 /// Interval of the comments that keep an idle connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -42,28 +42,30 @@ pub(crate) async fn follow(
     headers: HeaderMap,
 ) -> Answer {
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default());
-    let reader = api.feed.read_from(last);
+    let changes = api.prompts.changes_from(last);
     // The first comment makes the connection visible to the reader before anything changes.
     let first = stream::once(std::future::ready(Bytes::from_static(b": open\n\n")));
-    let events = first.chain(stream::unfold(reader, next_text));
+    let events = first.chain(stream::unfold(changes, next_text));
     let events = events.map(Ok::<_, Infallible>).take_until(Box::pin(elapsed(seconds)));
+    let events = events.take_until(api.sockets.closing().cancelled_owned());
     Ok(stream_response(Body::from_stream(events)))
 }
 
 /// The next event as text, or a comment if none comes for a while.
-async fn next_text(mut reader: Reader) -> Option<(Bytes, Reader)> {
-    let text = match tokio::time::timeout(KEEP_ALIVE, reader.next()).await {
+async fn next_text(mut changes: Changes) -> Option<(Bytes, Changes)> {
+    let text = match tokio::time::timeout(KEEP_ALIVE, changes.next_placed()).await {
         Ok(event) => written(&event?),
         Err(_) => Bytes::from_static(b":\n\n"),
     };
-    Some((text, reader))
+    Some((text, changes))
 }
 
-fn written(event: &PlacedEvent) -> Bytes {
-    let mut out = Vec::with_capacity(event.json.len() + 80);
-    write_id(&mut out, &event.id);
+fn written(placed: &PlacedEvent) -> Bytes {
+    let mut out = Vec::with_capacity(300);
+    write_id(&mut out, &placed.id);
     begin_event(&mut out, EVENT);
-    out.extend_from_slice(event.json.as_bytes());
+    // Writing to memory does not fail.
+    _ = serde_json::to_writer(&mut out, &placed.event);
     end_event(&mut out);
     out.into()
 }

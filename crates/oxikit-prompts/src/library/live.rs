@@ -29,4 +29,9 @@ impl Prompts {
     pub fn changes(&self) -> Changes {
         self.state.changes.subscribe()
     }
+
+    /// The changes from now on, or those after the position `last`.
+    pub(crate) fn changes_from(&self, last: Option<&str>) -> Changes {
+        self.state.changes.subscribe_from(last)
+    }
 }

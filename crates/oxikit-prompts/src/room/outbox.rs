@@ -205,13 +205,7 @@ impl Outbox {
     /// Sends what waits, as far as the network takes it, if the reader has sent all that it has taken.
     /// The reader is woken for the rest.
     pub(super) fn deliver(&self) {
-        let mut queue = self.lock();
-        let is_complete = queue.send_past_reader();
-        let reader = if is_complete { None } else { queue.reader.take() };
-        drop(queue);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
+        Self::deliver_from(self.lock());
     }
 
     /// The whole content.
@@ -252,10 +246,16 @@ impl Outbox {
         self.push(|queue| queue.close(code, reason));
     }
 
+    /// Changes the queue, and sends what waits then.
     fn push(&self, change: impl FnOnce(&mut Queue)) {
         let mut queue = self.lock();
         queue.change(Instant::now(), change);
-        let reader = if queue.items.is_empty() { None } else { queue.reader.take() };
+        Self::deliver_from(queue);
+    }
+
+    fn deliver_from(mut queue: MutexGuard<'_, Queue>) {
+        let is_complete = queue.send_past_reader();
+        let reader = if is_complete { None } else { queue.reader.take() };
         drop(queue);
         if let Some(reader) = reader {
             reader.wake();

@@ -471,7 +471,9 @@ async fn http(o: Opt) -> Value {
 
 // ---- conversations ------------------------------------------------------------------------------------
 
-/// Number of turns that are measured around the 10th and before the last.
+/// Number of turns that are measured around the 10th and before the last. What is written late is measured
+/// over a quarter of all turns: a database moves its log into its file every some hundred turns, and
+/// a short window would contain that or not.
 const WINDOW: u64 = 10;
 
 struct Talk {
@@ -509,13 +511,13 @@ async fn turns(o: &Opt, talks: Vec<Talk>, count: u64) -> io::Result<Vec<Talk>> {
     }
     Ok(talks)
 }
-/// CPU and bytes written to the disk of a turn, while these turns are taken.
-async fn window(o: &Opt, talks: Vec<Talk>) -> io::Result<(Vec<Talk>, f64, f64)> {
-    let requests = (talks.len() as u64 * WINDOW) as f64;
+/// CPU and bytes written to the disk of a turn, while this number of turns is taken.
+async fn window(o: &Opt, talks: Vec<Talk>, count: u64) -> io::Result<(Vec<Talk>, f64, f64)> {
+    let requests = (talks.len() as u64 * count) as f64;
     let cpu = || o.pids.iter().map(|p| cpu_s(*p)).sum::<f64>();
     let written = || o.pids.iter().map(|p| written_bytes(*p)).sum::<f64>();
     let before = (cpu(), written());
-    let talks = turns(o, talks, WINDOW).await?;
+    let talks = turns(o, talks, count).await?;
     // What is written behind the answer belongs to it too.
     tokio::time::sleep(Duration::from_millis(50)).await;
     Ok((talks, (cpu() - before.0) * 1e6 / requests, (written() - before.1) / requests))
@@ -542,10 +544,12 @@ async fn conversations(o: &Opt) -> io::Result<Value> {
     }
     let memory = || o.pids.iter().map(|p| mem_mb(*p, "VmRSS")).sum::<f64>();
     let talks = turns(o, talks, 5).await?;
-    let (talks, cpu_10, bytes_10) = window(o, talks).await?;
+    let (talks, cpu_10, bytes_10) = window(o, talks, WINDOW).await?;
     let (early, at) = (memory(), 5 + WINDOW);
-    let talks = turns(o, talks, o.n.saturating_sub(at + WINDOW)).await?;
-    let (_talks, cpu_last, bytes_last) = window(o, talks).await?;
+    let writing = o.n / 4;
+    let talks = turns(o, talks, o.n.saturating_sub(at + writing + WINDOW)).await?;
+    let (talks, _, bytes_last) = window(o, talks, writing).await?;
+    let (_talks, cpu_last, _) = window(o, talks, WINDOW).await?;
     let messages = (o.n - at) as f64 * 2.0 * o.c as f64;
     Ok(
         json!({"cmd":"chat","sessions":o.c,"turns":o.n,"cpu_us_turn_10":r(cpu_10),"cpu_us_last":r(cpu_last),
