@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 pub(crate) use outbox::Outbox;
 pub use outbox::Outgoing;
-use outbox::Told;
+use outbox::{Delivery, News, Told};
 pub(crate) use seen::SeenText;
 pub(crate) use snapshot::{Snapshot, message_text};
 
@@ -175,30 +175,37 @@ impl Room {
         }
     }
 
-    /// Tells all members about a new state of the document.
+    /// Tells all members about a new state of the document. This task sends to the first members;
+    /// tasks that start before send to the others.
     pub(crate) fn announce(&mut self, next: Snapshot, up_to_date: &UpToDate) {
         let next = Arc::new(next);
-        let has_content = next.has_new_content();
-        let has_metadata = next.has_new_metadata();
+        let (has_content, has_metadata) = (next.has_new_content(), next.has_new_metadata());
         let (mut is_somebody_slow, mut has_somebody_left) = (false, false);
         let now = Instant::now();
-        let mut told = Vec::with_capacity(self.members.len());
-        for (id, entry) in &self.members {
-            let content = has_content && !up_to_date.content.contains(id);
-            let metadata = has_metadata && !up_to_date.metadata.contains(id);
-            match entry.outbox.announce(&next, content, metadata, now) {
-                Told::InTime => {}
-                Told::Behind => is_somebody_slow = true,
-                Told::Nothing => continue,
-                Told::Left => {
-                    has_somebody_left = true;
-                    continue;
-                }
+        let mut tell = |id: &MemberId, outbox: &Outbox, delivery: Delivery| {
+            let news = News {
+                content: has_content && !up_to_date.content.contains(id),
+                metadata: has_metadata && !up_to_date.metadata.contains(id),
+            };
+            let told = outbox.announce(&next, news, delivery, now);
+            is_somebody_slow |= told == Told::Behind;
+            has_somebody_left |= told == Told::Left;
+            told
+        };
+        let mut others = Vec::with_capacity(self.members.len().saturating_sub(SENT_TOGETHER));
+        for (id, Entry { outbox, .. }) in self.members.iter().skip(SENT_TOGETHER) {
+            if matches!(tell(id, outbox, Delivery::Later), Told::InTime | Told::Behind) {
+                others.push(outbox.clone());
             }
-            told.push(&entry.outbox);
+        }
+        for piece in others.chunks(SENT_TOGETHER) {
+            let piece = piece.to_vec();
+            tokio::spawn(async move { piece.iter().for_each(|outbox| outbox.deliver()) });
+        }
+        for (id, Entry { outbox, .. }) in self.members.iter().take(SENT_TOGETHER) {
+            tell(id, outbox, Delivery::Now);
         }
         self.current = next;
-        deliver(&told);
         if has_somebody_left {
             self.remove_left();
         }
@@ -289,16 +296,6 @@ impl Room {
             self.touch_presence();
         }
     }
-}
-
-/// Sends what waits in these outboxes. This task sends to the first ones, others to the rest.
-fn deliver(outboxes: &[&Arc<Outbox>]) {
-    let (own, others) = outboxes.split_at(outboxes.len().min(SENT_TOGETHER));
-    for piece in others.chunks(SENT_TOGETHER) {
-        let piece: Vec<Arc<Outbox>> = piece.iter().copied().cloned().collect();
-        tokio::spawn(async move { piece.iter().for_each(|outbox| outbox.deliver()) });
-    }
-    own.iter().for_each(|outbox| outbox.deliver());
 }
 
 impl Drop for Room {

@@ -42,6 +42,22 @@ pub enum Outgoing {
 #[derive(Debug)]
 pub(crate) struct Outbox(Mutex<Queue>);
 
+/// What is new to a member.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct News {
+    pub(super) content: bool,
+    pub(super) metadata: bool,
+}
+
+/// When a message is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delivery {
+    /// With the call that makes it.
+    Now,
+    /// By [`deliver`](Outbox::deliver), which has to follow.
+    Later,
+}
+
 /// What the room learns about a member when it tells it about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
@@ -162,27 +178,27 @@ impl Outbox {
             || queue.items.iter().any(|item| matches!(item, Item::Update(_) | Item::Patched(_)))
     }
 
-    /// Puts a new state of the document behind the messages that wait: its content and its metadata if
-    /// they are new to the member. The content comes in steps if the member understands them and has the
-    /// state before, else as a whole. [`deliver`](Self::deliver) has to follow.
+    /// Puts a new state of the document behind the messages that wait, as far as it is new to the
+    /// member. The content comes in steps if the member understands them and has the state before, else
+    /// as a whole.
     ///
     /// The message is made here: readers on several threads would wait for the one that makes it.
     pub(super) fn announce(
         &self,
         next: &Arc<Snapshot>,
-        has_content: bool,
-        has_metadata: bool,
+        news: News,
+        delivery: Delivery,
         now: Instant,
     ) -> Told {
         let mut queue = self.lock();
         let told = match queue.items.is_empty() {
             _ if queue.has_left => return Told::Left,
             false => Told::Behind,
-            true if has_content || has_metadata => Told::InTime,
+            true if news.content || news.metadata => Told::InTime,
             true => Told::Nothing,
         };
         queue.change(now, |queue| {
-            match has_content {
+            match news.content {
                 true if queue.can_patch(next) => {
                     next.patched();
                     queue.items.push_back(Item::Patched(next.clone()));
@@ -193,19 +209,22 @@ impl Outbox {
                 }
                 false => {}
             }
-            if has_metadata {
+            if news.metadata {
                 queue.items.retain(|item| !matches!(item, Item::Metadata(_)));
                 queue.items.push_back(Item::Metadata(next.clone()));
             }
             queue.set_current(next);
         });
+        if delivery == Delivery::Now {
+            Self::deliver_from(queue, now);
+        }
         told
     }
 
     /// Sends what waits, as far as the network takes it, if the reader has sent all that it has taken.
     /// The reader is woken for the rest.
     pub(super) fn deliver(&self) {
-        Self::deliver_from(self.lock());
+        Self::deliver_from(self.lock(), Instant::now());
     }
 
     /// The whole content.
@@ -248,13 +267,14 @@ impl Outbox {
 
     /// Changes the queue, and sends what waits then.
     fn push(&self, change: impl FnOnce(&mut Queue)) {
+        let now = Instant::now();
         let mut queue = self.lock();
-        queue.change(Instant::now(), change);
-        Self::deliver_from(queue);
+        queue.change(now, change);
+        Self::deliver_from(queue, now);
     }
 
-    fn deliver_from(mut queue: MutexGuard<'_, Queue>) {
-        let is_complete = queue.send_past_reader();
+    fn deliver_from(mut queue: MutexGuard<'_, Queue>, now: Instant) {
+        let is_complete = queue.send_past_reader(now);
         let reader = if is_complete { None } else { queue.reader.take() };
         drop(queue);
         if let Some(reader) = reader {

@@ -21,6 +21,7 @@ use crate::document::{Document, source_of};
 use crate::index::tests::document;
 
 const STALL: Duration = Duration::from_secs(10);
+const CONTENT: News = News { content: true, metadata: false };
 
 fn state(text: &str, rev: u64) -> Arc<Document> {
     let document = document("p/a.md", "");
@@ -202,10 +203,10 @@ async fn a_change_is_not_sent_past_a_reader_that_has_taken_one_and_not_sent_it()
             (state(&format!("text {}", rev - 1), rev - 1), state(&format!("text {rev}"), rev));
         Arc::new(Snapshot::after(old, new, UpdateReason::Edit))
     };
-    outbox.announce(&state(3), true, false, Instant::now());
+    outbox.announce(&state(3), CONTENT, Delivery::Later, Instant::now());
     // Before the room delivers it, the reader is woken by something else.
     assert!(poll(&outbox).is_ready());
-    outbox.announce(&state(4), true, false, Instant::now());
+    outbox.announce(&state(4), CONTENT, Delivery::Later, Instant::now());
     outbox.deliver();
     assert!(poll(&outbox).is_ready(), "it waits for the reader, who sends the one before first");
     outbox.deliver();

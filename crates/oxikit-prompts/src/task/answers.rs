@@ -19,7 +19,9 @@ use crate::room::UpToDate;
 use crate::wire_form;
 
 impl DocumentTask {
-    /// Tells everybody about a batch: first the authors, then the others. Returns the answers.
+    /// Tells everybody about a batch, and returns the answers. Authors that are sent a content are
+    /// answered before it. The others are answered last: they have what they wrote, and the readers need
+    /// not wait for them.
     pub(super) fn announce(
         &mut self,
         batch: &[Change],
@@ -40,12 +42,19 @@ impl DocumentTask {
             }
             let at = result.revision.and_then(|place| infos.get(place)).map(|info| info.at);
             let answer = self.answer_to(change, result, at.unwrap_or_else(now_millis));
-            self.reply_status(change, &answer);
+            if !up_to_date.has_content(change) {
+                self.reply_status(change, &answer);
+            }
             answers.push(answer);
         }
         let kind = infos.iter().rev().find(|info| info.is_applied).map(|info| info.kind);
         if let Some(kind) = kind {
             self.publish_to_room(before, reason(kind), &up_to_date);
+        }
+        for (change, answer) in batch.iter().zip(&answers) {
+            if up_to_date.has_content(change) {
+                self.reply_status(change, answer);
+            }
         }
         self.resend(batch, &answers, &up_to_date, kind.is_some());
         answers
@@ -183,6 +192,13 @@ impl DocumentTask {
         if let Ok(Submitted { rev, merged: false, .. }) = answer {
             room.acknowledged(member, *rev);
         }
+    }
+}
+
+impl UpToDate {
+    /// Whether the author of a change has the content after it.
+    fn has_content(&self, change: &Change) -> bool {
+        change.member.is_some_and(|member| self.content.contains(&member))
     }
 }
 

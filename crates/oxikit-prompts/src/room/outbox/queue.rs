@@ -61,19 +61,19 @@ impl Queue {
     /// The next item, for the reader. Until it asks for one more it does not wait, and nothing is sent past
     /// it: that would come before this item.
     pub(super) fn take(&mut self) -> Option<Item> {
-        let item = self.pop()?;
+        let item = self.pop(Instant::now())?;
         self.reader = None;
         Some(item)
     }
 
-    fn pop(&mut self) -> Option<Item> {
+    fn pop(&mut self, now: Instant) -> Option<Item> {
         let item = self.items.pop_front()?;
         self.bytes -= item.bytes().min(self.bytes);
-        self.progress = Instant::now();
+        self.progress = now;
         if let Item::Initial(snapshot) | Item::Update(snapshot) | Item::Patched(snapshot) = &item {
             // Also a content that the member has submitted itself replaces what it has typed since.
             if !self.seen.is_empty() {
-                self.foreign_at = Some(self.progress);
+                self.foreign_at = Some(now);
             }
             self.seen.push(SeenText::Sent(snapshot.document.clone()));
         }
@@ -95,7 +95,7 @@ impl Queue {
 
     /// Whether the network has taken all that waits. A reader that does not wait has to send its messages
     /// first.
-    pub(super) fn send_past_reader(&mut self) -> bool {
+    pub(super) fn send_past_reader(&mut self, now: Instant) -> bool {
         while let Some(item) = self.items.front() {
             let (Some(sender), Some(text), Some(_)) = (&self.sender, item.text(), &self.reader)
             else {
@@ -103,7 +103,7 @@ impl Queue {
             };
             let sent = sender.try_send(text);
             if sent != Sent::Not {
-                self.pop();
+                self.pop(now);
             }
             if sent != Sent::Whole {
                 return false;

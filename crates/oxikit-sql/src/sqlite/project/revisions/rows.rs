@@ -63,20 +63,20 @@ pub(super) fn append(
     expected: i64,
     revisions: &[Revision],
 ) -> Outcome<()> {
-    let found = find_log(txn.connection(), document)?;
-    if found.as_ref().map_or(0, |log| log.newest) != expected {
-        return Err(Failure::Conflict);
-    }
-    let log = match found {
-        Some(log) => log.number,
-        None => {
-            // Both numbers are set with the revisions, in the same transaction.
-            txn.sql("INSERT INTO logs (document, newest, current) VALUES (?1, 0, 0)")?
-                .execute([document])?;
-            txn.connection().last_insert_rowid()
+    let Last { newest, current } = Last::of(revisions, expected);
+    let sql = "UPDATE logs SET newest = ?3, current = COALESCE(?4, current)
+         WHERE document = ?1 AND newest = ?2";
+    if txn.sql(sql)?.execute((document, expected, newest, current))? == 0 {
+        if expected != 0 || find_log(txn.connection(), document)?.is_some() {
+            return Err(Failure::Conflict);
         }
-    };
-    insert(txn, log, revisions)?;
+        txn.sql("INSERT INTO logs (document, newest, current) VALUES (?1, ?2, ?3)")?.execute((
+            document,
+            newest,
+            current.unwrap_or(0),
+        ))?;
+    }
+    insert(txn, document, revisions)?;
     publish(txn, &[document]);
     Ok(())
 }
@@ -96,8 +96,13 @@ pub(super) fn rename(
     if find_log(txn.connection(), to)?.is_some() {
         return Err(Failure::Exists);
     }
-    txn.sql("UPDATE logs SET document = ?2 WHERE number = ?1")?.execute((log.number, to))?;
-    insert(txn, log.number, revisions)?;
+    let Last { newest, current } = Last::of(revisions, expected);
+    txn.sql(
+        "UPDATE logs SET document = ?2, newest = ?3, current = COALESCE(?4, current)
+         WHERE number = ?1",
+    )?
+    .execute((log.number, to, newest, current))?;
+    insert(txn, to, revisions)?;
     publish(txn, &[from, to]);
     Ok(())
 }
@@ -114,16 +119,32 @@ fn find_log(connection: &Connection, document: &str) -> Outcome<Option<LogRow>> 
     Ok(connection.prepare_cached(sql)?.query_row([document], log).optional()?)
 }
 
-/// Inserts revisions, and brings the row of their log up to date.
-fn insert(txn: &Txn<'_>, log: i64, revisions: &[Revision]) -> Outcome<()> {
+/// The columns of a log after revisions were appended.
+struct Last {
+    newest: i64,
+    /// `None` if no revision was applied.
+    current: Option<i64>,
+}
+
+impl Last {
+    fn of(revisions: &[Revision], newest: i64) -> Self {
+        let number = |revision: &Revision| column_number(revision.info.number);
+        let applied = revisions.iter().rev().find(|revision| revision.info.is_applied);
+        Self { newest: revisions.last().map_or(newest, number), current: applied.map(number) }
+    }
+}
+
+/// Inserts revisions into the log of a document.
+fn insert(txn: &Txn<'_>, document: &str, revisions: &[Revision]) -> Outcome<()> {
     let mut insert = txn.sql(
         "INSERT INTO revisions (log, revision, parent, kind, author, at, hash, bytes, is_applied,
              op, outcome, text)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         VALUES ((SELECT number FROM logs WHERE document = ?1),
+             ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     for Revision { info, text } in revisions {
         insert.execute((
-            log,
+            document,
             column_number(info.number),
             column_number(info.parent),
             info.kind.as_str(),
@@ -137,11 +158,6 @@ fn insert(txn: &Txn<'_>, log: i64, revisions: &[Revision]) -> Outcome<()> {
             text.as_deref(),
         ))?;
     }
-    let number = |revision: &Revision| column_number(revision.info.number);
-    let newest = revisions.last().map(number);
-    let current = revisions.iter().rev().find(|revision| revision.info.is_applied).map(number);
-    txn.sql("UPDATE logs SET newest = ?2, current = COALESCE(?3, current) WHERE number = ?1")?
-        .execute((log, newest, current))?;
     Ok(())
 }
 
