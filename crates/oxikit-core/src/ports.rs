@@ -81,7 +81,7 @@ pub use session_stores::SessionStores;
 pub use stream_store::{
     StreamEnd, StreamEntry, StreamEvent, StreamPage, StreamScope, StreamStore, follow,
 };
-pub use subscribers::{Notification, Subscribers, Subscription};
+pub use subscribers::{Notification, Subscribers, Subscription, SubscriptionMark};
 pub use task_store::{
     Appended, ArtifactEntry, DuePush, MAX_PAGE_BYTES, MAX_PUSH_TARGETS, NewTask, NewTurn,
     PushTarget, Received, StatusEntry, TaskEntry, TaskEvent, TaskHead, TaskList, TaskPage,

@@ -36,7 +36,7 @@ struct Shared {
 
 /// The number of notifications of a topic. Subscribers compare them with the counts that they
 /// have seen, so that a notification is never lost and need not be queued.
-#[derive(Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
     changed: u64,
     lagged: u64,
@@ -114,7 +114,56 @@ impl Subscription {
         self.seen = counts;
         if is_lagged { Notification::Lagged } else { Notification::Changed }
     }
+
+    /// The notifications so far. Taken before a change by the subscriber, it lets
+    /// [`skip_own`](Self::skip_own) find the notification of that change.
+    pub fn mark(&self) -> SubscriptionMark {
+        SubscriptionMark(*self.receiver.borrow())
+    }
+
+    /// Skips the notification of one change that the subscriber has made itself since `mark`.
+    /// Nothing is skipped if there were other notifications since, or unread ones before: the
+    /// subscriber then reads the store once more than it had to.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// use oxikit_core::ports::{LocalNotifier, Notification, Notifier, Topic};
+    ///
+    /// let (notifier, topic) = (LocalNotifier::default(), Topic::of(&["document", "a"]));
+    /// let mut subscription = notifier.subscribe(topic);
+    /// let mark = subscription.mark();
+    /// notifier.publish(topic); // our own change
+    /// subscription.skip_own(mark);
+    /// let next = tokio::time::timeout(Duration::from_millis(10), subscription.next());
+    /// assert!(next.await.is_err());
+    ///
+    /// let mark = subscription.mark();
+    /// notifier.publish(topic); // our own change
+    /// notifier.publish(topic); // a change by others
+    /// subscription.skip_own(mark);
+    /// assert_eq!(subscription.next().await, Notification::Changed);
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn skip_own(&mut self, mark: SubscriptionMark) {
+        let counts = *self.receiver.borrow();
+        let with_own = Counts { changed: mark.0.changed + 1, ..mark.0 };
+        if self.seen == mark.0 && counts == with_own {
+            // A notification since the line above is not among `counts`.
+            self.seen = counts;
+            let newest = *self.receiver.borrow_and_update();
+            if newest != counts {
+                self.receiver.mark_changed();
+            }
+        }
+    }
 }
+
+/// A point among the notifications of a [`Subscription`].
+#[derive(Debug, Clone, Copy)]
+pub struct SubscriptionMark(Counts);
 
 impl Drop for Subscription {
     fn drop(&mut self) {

@@ -92,6 +92,7 @@ impl DocumentTask {
             self.prepare_new(source).await?;
         }
         let Some(loaded) = &mut self.loaded else { return Err(Failure::Overtaken) };
+        let mark = self.subscription.mark();
         let appended = self.state.store.append(&self.place.key, loaded.newest, revisions).await;
         let infos = match appended {
             Ok(infos) => infos,
@@ -104,6 +105,9 @@ impl DocumentTask {
             }
         };
         self.sync_at = None;
+        // The store has refused revisions that do not follow the ones which are loaded: before this
+        // change there was none of others.
+        self.subscription.skip_own(mark);
         loaded.take(&infos);
         let applied = infos.iter().rev().find(|info| info.is_applied);
         if let Some(info) = applied {
