@@ -299,19 +299,25 @@ impl Socket {
     }
 
     /// Closes the connection: sends the close frame and drains what the peer still sends.
-    pub async fn close(mut self, ending: Ending) {
-        match ending {
-            Ending::Disconnected => _ = tokio::time::timeout(CLOSE_TIME, self.stream.flush()).await,
-            Ending::Closed { code, reason } => self.close_with(code, reason.to_owned()).await,
-        }
+    ///
+    /// The future is boxed: a task has room for it as long as it lives, and it is large.
+    pub fn close(mut self, ending: Ending) -> impl Future<Output = ()> + Send {
+        Box::pin(async move {
+            match ending {
+                Ending::Disconnected => {
+                    _ = tokio::time::timeout(CLOSE_TIME, self.stream.flush()).await;
+                }
+                Ending::Closed { code, reason } => self.close_with(code, reason.to_owned()).await,
+            }
+        })
     }
 
     /// Like [`close`](Self::close), with a reason that is made at runtime. A frame has room for 123
     /// bytes of it; the rest is cut off.
-    pub async fn close_with(self, code: u16, mut reason: String) {
+    pub fn close_with(self, code: u16, mut reason: String) -> impl Future<Output = ()> + Send {
         reason.truncate(reason.floor_char_boundary(MAX_REASON));
         self.reserve();
-        _ = tokio::time::timeout(CLOSE_TIME, async move {
+        let closed = Box::pin(async move {
             let Self { mut stream, share, .. } = self;
             let frame = CloseFrame { code: code.into(), reason: reason.into() };
             if stream.close(Some(frame)).await.is_ok() {
@@ -320,8 +326,8 @@ impl Socket {
                 drop(share);
                 transport.drain().await;
             }
-        })
-        .await;
+        });
+        async move { _ = tokio::time::timeout(CLOSE_TIME, closed).await }
     }
 }
 

@@ -103,8 +103,9 @@ impl Connection {
         }
     }
 
-    /// Serves the connection until it ends.
-    pub(crate) async fn serve(mut self) {
+    /// Serves the connection until it ends. Boxed: the future would have room for it twice, as an
+    /// argument and as a variable.
+    pub(crate) async fn serve(mut self: Box<Self>) {
         let ending = self.exchange().await;
         // From here on requests fail at once, instead of being queued and never written.
         self.queues.requests.close();
@@ -176,7 +177,8 @@ impl Connection {
             match block_in_place_if_large(message.len(), || self.dispatch(message)) {
                 NextStep::Continue => {}
                 NextStep::Wait(blocked) => self.blocked = Some(blocked),
-                NextStep::Register(message) => self.register(message).await,
+                // Boxed: a connection has room for this future as long as it lives.
+                NextStep::Register(message) => Box::pin(self.register(message)).await,
             }
         }
     }

@@ -66,7 +66,7 @@ async fn connect(
             let max_message = runtimes.options().max_message;
             let socket = Socket::new(upgraded, max_message, runtimes.share()).await;
             // Boxed: the future of a connection is large, and an idle task would keep it inline.
-            Box::pin(Connection::new(runtimes, socket).serve()).await;
+            Box::pin(Box::new(Connection::new(runtimes, socket)).serve()).await;
         }
         drop(slot);
     });

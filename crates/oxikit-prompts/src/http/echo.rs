@@ -29,7 +29,7 @@ pub(crate) async fn open(State(api): State<Arc<PromptApi>>, request: Request) ->
     accept(&api, request, serve)
 }
 
-async fn serve(api: Arc<PromptApi>, mut socket: Socket) {
+async fn serve(api: Arc<PromptApi>, mut socket: Box<Socket>) {
     let ending = exchange(&api, &mut socket).await;
     socket.close(ending).await;
 }

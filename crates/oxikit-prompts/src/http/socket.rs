@@ -47,7 +47,7 @@ pub(crate) async fn open(
 /// Accepts a WebSocket and runs its work as a task of the server.
 pub(crate) fn accept<F, W>(api: &Arc<PromptApi>, mut request: Request, work: F) -> Answer
 where
-    F: FnOnce(Arc<PromptApi>, Socket) -> W + Send + 'static,
+    F: FnOnce(Arc<PromptApi>, Box<Socket>) -> W + Send + 'static,
     W: Future<Output = ()> + Send + 'static,
 {
     let handshake = Handshake::read(&mut request)?;
@@ -64,8 +64,9 @@ where
     api.sockets.spawn(async move {
         if let Ok(upgraded) = upgraded.await {
             let socket = Socket::new(upgraded, own.options.max_message, own.sockets.share()).await;
-            // Boxed: the future of a connection is large, and an idle task would keep it inline.
-            Box::pin(work(own, socket)).await;
+            // Boxed: the future of a connection is large, and an idle task would keep it inline. It
+            // would have room for the socket twice, as an argument and as a variable.
+            Box::pin(work(own, Box::new(socket))).await;
         }
         drop(slot);
     });
@@ -80,10 +81,12 @@ fn offers_protocol(headers: &HeaderMap) -> bool {
 }
 
 /// Joins the document and serves the connection until it ends.
-async fn serve(api: Arc<PromptApi>, socket: Socket, target: Target) {
-    let joined = api.prompts.join(&target.id, target.kind, JoinOptions::default()).await;
+async fn serve(api: Arc<PromptApi>, socket: Box<Socket>, target: Target) {
+    // Boxed: the task would have room for this future as long as the socket is open.
+    let join = Box::pin(api.prompts.join(&target.id, target.kind, JoinOptions::default()));
+    let joined = join.await;
     match joined {
-        Ok(member) => Connection::new(api, socket, member).serve().await,
+        Ok(member) => Box::new(Connection::new(api, *socket, member)).serve().await,
         Err(error) => {
             let (code, reason) = refusal(&error);
             // Clients of Prompt Manager try again every three seconds, for ever.
@@ -129,7 +132,7 @@ impl Connection {
         Self { api, socket, member: Arc::new(member), handling: None, liveness }
     }
 
-    async fn serve(mut self) {
+    async fn serve(mut self: Box<Self>) {
         let end = self.exchange().await;
         // An edit that has begun is finished: it may be stored already, and its answer is the last
         // message.
@@ -141,7 +144,7 @@ impl Connection {
         {
             self.socket.send(Message::text(&*text));
         }
-        let Self { socket, member, .. } = self;
+        let Self { socket, member, .. } = *self;
         drop(member);
         match end {
             End::Socket(ending) => socket.close(ending).await,
