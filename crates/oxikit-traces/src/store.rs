@@ -368,16 +368,13 @@ impl TraceStore {
     async fn page<T: Send + 'static>(
         &self,
         query: &TraceQuery,
-        also: impl FnOnce(&rusqlite::Connection) -> T + Send + 'static,
+        also: impl Fn(&rusqlite::Connection) -> T + Clone + Send + 'static,
     ) -> Result<(TracePage, T), TraceError> {
-        let prepared = ListQuery::new(query)?;
+        let prepared = Arc::new(ListQuery::new(query)?);
         let is_search = query.text.is_some() && prepared.is_some();
-        if is_search {
-            self.index().await?;
-        }
         let health = self.0.health.clone();
         let read = move |connection: &rusqlite::Connection| {
-            let page = match &prepared {
+            let page = match &*prepared {
                 None => TracePage::default(),
                 Some(prepared) => {
                     let each = || prepared.run_each(connection);
@@ -386,14 +383,30 @@ impl TraceStore {
             };
             Ok((page, also(connection)))
         };
-        match self.look("the list of traces", read).await {
-            Err(TraceError::Damaged(_)) if is_search => {
-                // Tables can be read around damaged pages; the full-text index cannot.
-                self.change("the words", words::note_damage).await?;
-                Err(search_is_off())
-            }
-            page => page,
+        if !is_search {
+            return self.look("the list of traces", read).await;
         }
+        // Mostly all words are indexed: one visit to the file finds this out and searches.
+        let search = read.clone();
+        let read_if_indexed =
+            move |connection: &rusqlite::Connection| match words::can_search(connection) {
+                true => read(connection).map(Some),
+                false => Ok(None),
+            };
+        let found = match self.look("the list of traces", read_if_indexed).await {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => {
+                self.index().await?;
+                self.look("the list of traces", search).await
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(TraceError::Damaged(_)) = found {
+            // Tables can be read around damaged pages; the full-text index cannot.
+            self.change("the words", words::note_damage).await?;
+            return Err(search_is_off());
+        }
+        found
     }
 
     /// Indexes the words of all spans that are not indexed yet.

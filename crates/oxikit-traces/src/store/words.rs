@@ -191,6 +191,12 @@ fn index_readable(txn: &Txn<'_>, from: &mut i64, to: i64) -> Outcome<bool> {
     }
 }
 
+/// Whether the index is whole and has the words of all spans. Otherwise the caller finds out what is
+/// wrong.
+pub(super) fn can_search(connection: &Connection) -> bool {
+    matches!((are_damaged(connection), is_complete(connection)), (Ok(false), Ok(true)))
+}
+
 /// Whether all spans are in the index.
 pub(super) fn is_complete(connection: &Connection) -> Outcome<bool> {
     let sql = "SELECT 1 FROM fresh LIMIT 1";
