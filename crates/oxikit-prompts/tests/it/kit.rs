@@ -210,12 +210,13 @@ pub(crate) fn actions(messages: &[Value]) -> Vec<&str> {
     messages.iter().map(|message| message["action"].as_str().unwrap()).collect()
 }
 
-/// A store that refuses to write while it is told so, and counts its writes.
+/// A store that refuses to write while it is told so, and counts its writes and its reads of logs.
 #[derive(Debug, Default)]
 pub(crate) struct Fragile {
     inner: MemoryRevisions,
     pub(crate) is_broken: AtomicBool,
     pub(crate) appends: AtomicUsize,
+    pub(crate) logs_read: AtomicUsize,
     /// The append that fails, counted from now on; 0 means none.
     pub(crate) fails_at: AtomicUsize,
 }
@@ -258,6 +259,7 @@ impl RevisionStore for Fragile {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<RevisionInfo>, StoreError> {
+        self.logs_read.fetch_add(1, Ordering::SeqCst);
         self.inner.log(document, before, limit).await
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use oxikit_core::ports::{NewRevision, RevisionKind, RevisionStore};
 use oxikit_prompts::{NewDocument, Prompts, PromptsError, Submission};
 use oxikit_wire::prompts::ErrorCode;
 use serde_json::json;
@@ -172,6 +174,34 @@ async fn closing_ends_members_with_1001_and_refuses_requests() {
     assert!(matches!(error, PromptsError::Closed), "{error}");
     ada.send(json!({ "action": "update", "content": "two" })).await;
     assert_eq!(kit.read("a.md"), "one");
+}
+
+#[tokio::test]
+async fn only_changes_by_others_make_a_document_read_its_log() {
+    let store = Arc::new(Fragile::default());
+    let kit = open_on(store.clone(), &[("a.md", "0")]).await;
+    let mut ada = kit.join("a").await;
+    let before = store.logs_read.load(Ordering::SeqCst);
+    for text in ["1", "2", "3"] {
+        ada.update(text).await;
+        // Longer than the document waits before it reads.
+        tokio::time::sleep(Duration::from_millis(40)).await;
+    }
+    assert_eq!(store.logs_read.load(Ordering::SeqCst), before);
+
+    let (newest, current) = store.head("prompts/a.md").await.unwrap().unwrap();
+    let by_other = NewRevision {
+        parent: current.info.number,
+        kind: RevisionKind::Edit,
+        author: "Bob".to_owned(),
+        text: Some("4".into()),
+        is_applied: true,
+        op: None,
+        outcome: None,
+    };
+    store.append("prompts/a.md", newest, vec![by_other]).await.unwrap();
+    let update = ada.receive_action("update").await;
+    assert_eq!((&update["content"], &update["author"]), (&json!("4"), &json!("Bob")));
 }
 
 #[tokio::test]
