@@ -139,6 +139,13 @@ impl ChangeFeed {
     }
 }
 
+impl Drop for ChangeFeed {
+    fn drop(&mut self) {
+        // The readers hold the state. Nobody is left who would add to it.
+        self.close();
+    }
+}
+
 impl Shared {
     /// The number in a position of this start; `None` for other texts.
     fn number_of(&self, id: &str) -> Option<u64> {
@@ -223,6 +230,8 @@ fn reload() -> ChangeEvent {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     fn add(feed: &ChangeFeed, id: usize) {
@@ -285,5 +294,13 @@ mod tests {
         assert_eq!(reader.next().await, None);
         end.await.unwrap();
         assert_eq!(feed.subscribe().next().await, None);
+    }
+
+    #[tokio::test]
+    async fn the_feed_of_a_library_that_was_dropped_has_ended() {
+        let feed = ChangeFeed::new();
+        let mut reader = feed.subscribe();
+        drop(feed);
+        assert_eq!(reader.next().now_or_never(), Some(None));
     }
 }

@@ -1,4 +1,4 @@
-//! The answers to the changes of a batch: to their authors first, then to everybody else.
+//! The answers to the changes of a batch, and what everybody else is told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
