@@ -176,7 +176,8 @@ async fn closing_ends_members_with_1001_and_refuses_requests() {
     assert_eq!(kit.read("a.md"), "one");
 }
 
-#[tokio::test]
+/// The clock is paused: it goes on when nothing else is left to do, so that a read which is due is made.
+#[tokio::test(start_paused = true)]
 async fn only_changes_by_others_make_a_document_read_its_log() {
     let store = Arc::new(Fragile::default());
     let kit = open_on(store.clone(), &[("a.md", "0")]).await;
