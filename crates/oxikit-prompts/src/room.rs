@@ -198,8 +198,8 @@ impl Room {
                 others.push(outbox.clone());
             }
         }
-        for piece in others.chunks(SENT_TOGETHER) {
-            let piece = piece.to_vec();
+        while !others.is_empty() {
+            let piece = others.split_off(others.len().saturating_sub(SENT_TOGETHER));
             tokio::spawn(async move { piece.iter().for_each(|outbox| outbox.deliver()) });
         }
         for (id, Entry { outbox, .. }) in self.members.iter().take(SENT_TOGETHER) {
