@@ -11,7 +11,7 @@
 //! | tokens, and the count of wrong ones | [`Token`], [`take_token`], [`TokenCheck`], [`WrongCredentials`] |
 //! | bodies: media type, size, time; bodies that no handler has read | [`body`], [`share_body`] |
 //! | responses and errors | [`reply`], [`HttpError`] |
-//! | streams of server-sent events | [`sse`] |
+//! | streams of server-sent events; readers that resume | [`sse`], [`feed`] |
 //! | WebSockets with limits and close codes | [`websocket`] (feature `websocket`) |
 //! | access log and metrics | [`Watch`], [`Metrics`] |
 //! | panics of handlers | [`guarded`], [`caught`] |
@@ -57,6 +57,7 @@ pub mod body;
 mod cors;
 mod edge;
 mod error;
+pub mod feed;
 mod framing;
 mod framing_guard;
 mod limits;

@@ -119,7 +119,7 @@ async fn next_text(mut reader: Reader) -> Option<(Bytes, Reader)> {
     };
     let mut out = Vec::new();
     let id = reader.position();
-    match read {
+    match read? {
         Read::Event(event) => write_event(&mut out, &id, event.name, event.json.as_bytes()),
         Read::Gap => write_event(&mut out, &id, "lagged", b"{}"),
     }

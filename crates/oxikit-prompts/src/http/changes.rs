@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::PromptApi;
 use super::failure::Answer;
 use super::target::Params;
-use crate::changes::{Changes, PlacedEvent};
+use crate::changes::Changes;
 
 /// Interval of the comments that keep an idle connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -53,19 +53,19 @@ pub(crate) async fn follow(
 
 /// The next event as text, or a comment if none comes for a while.
 async fn next_text(mut changes: Changes) -> Option<(Bytes, Changes)> {
-    let text = match tokio::time::timeout(KEEP_ALIVE, changes.next_placed()).await {
-        Ok(event) => written(&event?),
+    let text = match tokio::time::timeout(KEEP_ALIVE, changes.next()).await {
+        Ok(event) => written(&changes.position(), &event?),
         Err(_) => Bytes::from_static(b":\n\n"),
     };
     Some((text, changes))
 }
 
-fn written(placed: &PlacedEvent) -> Bytes {
+fn written(id: &str, event: &ChangeEvent) -> Bytes {
     let mut out = Vec::with_capacity(300);
-    write_id(&mut out, &placed.id);
+    write_id(&mut out, id);
     begin_event(&mut out, EVENT);
     // Writing to memory does not fail.
-    _ = serde_json::to_writer(&mut out, &placed.event);
+    _ = serde_json::to_writer(&mut out, event);
     end_event(&mut out);
     out.into()
 }

@@ -27,11 +27,11 @@ impl Prompts {
 
     /// Subscribes to the changes of all documents.
     pub fn changes(&self) -> Changes {
-        self.state.changes.subscribe()
+        self.changes_from(None)
     }
 
     /// The changes from now on, or those after the position `last`.
     pub(crate) fn changes_from(&self, last: Option<&str>) -> Changes {
-        self.state.changes.subscribe_from(last)
+        self.state.changes.read_from(last)
     }
 }
