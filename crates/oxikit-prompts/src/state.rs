@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use oxikit_core::ports::RevisionStore;
+use oxikit_core::ports::{Revision, RevisionStore, StoreError};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -11,6 +11,7 @@ use crate::changes::ChangeFeed;
 use crate::directories::Registry;
 use crate::index::Index;
 use crate::options::PromptsOptions;
+use crate::requests::RevisionName;
 
 /// Size of the front matter in bytes that a file may have beside its content.
 const MAX_FRONT_MATTER: usize = 64 << 10;
@@ -61,6 +62,22 @@ impl State {
     pub(crate) fn change_index<T>(&self, change: impl FnOnce(&mut Index) -> T) -> T {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut index))
+    }
+
+    /// The revision that a number or a label names.
+    pub(crate) async fn revision(
+        &self,
+        key: &str,
+        name: &RevisionName,
+    ) -> Result<Option<Revision>, StoreError> {
+        let number = match name {
+            RevisionName::Number(number) => Some(*number),
+            RevisionName::Label(label) => self.store.labels(key).await?.get(label).copied(),
+        };
+        match number {
+            Some(number) => self.store.revision(key, number).await,
+            None => Ok(None),
+        }
     }
 
     /// The registered directories as they are now.

@@ -183,17 +183,9 @@ impl Prompts {
         id: &str,
         revision: &RevisionName,
     ) -> Result<Revision, PromptsError> {
-        let number = match revision {
-            RevisionName::Number(number) => Some(*number),
-            RevisionName::Label(label) => self.state.store.labels(key).await?.get(label).copied(),
-        };
-        let found = match number {
-            Some(number) => self.state.store.revision(key, number).await?,
-            None => None,
-        };
         let missing =
             || PromptsError::NoRevision { id: id.to_owned(), revision: revision.to_string() };
-        found.ok_or_else(missing)
+        self.state.revision(key, revision).await?.ok_or_else(missing)
     }
 }
 

@@ -246,15 +246,7 @@ impl DocumentTask {
         &self,
         revision: &RevisionName,
     ) -> Result<Result<Arc<str>, Refusal>, Failure> {
-        let key = &self.place.key;
-        let number = match revision {
-            RevisionName::Number(number) => Some(*number),
-            RevisionName::Label(label) => self.state.store.labels(key).await?.get(label).copied(),
-        };
-        let found = match number {
-            Some(number) => self.state.store.revision(key, number).await?,
-            None => None,
-        };
+        let found = self.state.revision(&self.place.key, revision).await?;
         let text = found.and_then(|revision| revision.text);
         Ok(text.ok_or_else(|| Refusal::NoRevision(revision.to_string())))
     }

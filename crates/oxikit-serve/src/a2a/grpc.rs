@@ -23,8 +23,7 @@ use oxikit_wire::a2a::{A2aError, ErrorKind, Version};
 
 use super::agent_options::Served;
 use super::agents::A2a;
-use super::extensions;
-use super::incoming::trace_parent;
+use super::incoming::Incoming;
 use super::methods::carry_out;
 use super::refusal::Refusal;
 use super::rest::check_version;
@@ -146,17 +145,8 @@ impl<'a> Call<'a> {
         tenant: Option<String>,
         body_bytes: usize,
     ) -> Service<'a> {
-        let headers = &self.head.headers;
-        Service {
-            runner: &self.a2a.runner,
-            agent,
-            caller,
-            tenant,
-            extensions: extensions::requested(headers),
-            trace_parent: trace_parent(headers),
-            version: self.version,
-            body_bytes,
-        }
+        let (app, runner, head) = (self.app, &self.a2a.runner, self.head);
+        Incoming { app, runner, agent, caller, head }.service(self.version, tenant, body_bytes)
     }
 }
 

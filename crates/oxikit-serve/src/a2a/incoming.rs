@@ -9,8 +9,10 @@ use oxikit_wire::a2a::{A2aError, ErrorKind, Version};
 use oxikit_wire::headers;
 
 use super::agent_options::Served;
+use super::extensions;
 use super::refusal::Refusal;
 use super::runner::Runner;
+use super::service::Service;
 use crate::app::App;
 use crate::durable::{only, parse_position};
 
@@ -25,6 +27,28 @@ pub(super) struct Incoming<'a> {
     pub(super) agent: &'a Arc<Served>,
     pub(super) caller: ActionContext,
     pub(super) head: &'a Parts,
+}
+
+impl<'a> Incoming<'a> {
+    /// The agent as this caller sees it.
+    pub(super) fn service(
+        self,
+        version: Version,
+        tenant: Option<String>,
+        body_bytes: usize,
+    ) -> Service<'a> {
+        let headers = &self.head.headers;
+        Service {
+            runner: self.runner,
+            agent: self.agent,
+            caller: self.caller,
+            tenant,
+            extensions: extensions::requested(headers),
+            trace_parent: trace_parent(headers),
+            version,
+            body_bytes,
+        }
+    }
 }
 
 /// The version that the client asks for, in the header or else in the query; a header that is not
@@ -53,7 +77,7 @@ pub(super) fn check_named(agent: &Served, head: &Parts, version: Version) -> Res
 }
 
 /// The client's span. A header that is not valid is ignored, as its specification asks.
-pub(super) fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
+fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
     TraceParent::parse(headers.get(TRACE_PARENT)?.to_str().ok()?)
 }
 

@@ -15,14 +15,10 @@ use oxikit_wire::a2a::{
 use serde::de::DeserializeOwned;
 
 use super::agent_options::Served;
-use super::extensions;
 use super::form::{Binding, Form};
-use super::incoming::{
-    Incoming, asked_version, check_named, last_event, trace_parent, version_named,
-};
+use super::incoming::{Incoming, asked_version, check_named, last_event, version_named};
 use super::methods::{Answering, Asked};
 use super::refusal::Refusal;
-use super::service::Service;
 use crate::app::Slot;
 
 /// The form of errors of requests that cannot be read: the version of the header, or else 0.3.
@@ -39,7 +35,7 @@ impl Incoming<'_> {
         watch: &mut Watch,
         slot: Slot,
     ) -> Response<Body> {
-        let Self { app, runner, agent, caller, head } = self;
+        let Self { app, agent, head, .. } = self;
         let mut form = error_form(agent, head);
         if body::check_media_type(&head.headers).is_err() {
             let detail = "send the request as `application/json`";
@@ -69,19 +65,7 @@ impl Incoming<'_> {
             Ok((asked, tenant)) => (Ok(asked), tenant),
             Err(refusal) => (Err(refusal), None),
         };
-        let trace_parent = trace_parent(&head.headers);
-        let extensions = extensions::requested(&head.headers);
-        let body_bytes = body.len();
-        let service = Service {
-            runner,
-            agent,
-            caller,
-            tenant,
-            extensions,
-            trace_parent,
-            version,
-            body_bytes,
-        };
+        let service = self.service(version, tenant, body.len());
         let answering = Answering { app, service, form, head, watch, slot };
         match asked {
             Ok(asked) => answering.answer(asked).await,

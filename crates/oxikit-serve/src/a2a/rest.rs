@@ -20,12 +20,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::agent_options::Served;
-use super::extensions;
 use super::form::{Binding, Form};
-use super::incoming::{Incoming, asked_version, check_named, last_event, trace_parent};
+use super::incoming::{Incoming, asked_version, check_named, last_event};
 use super::methods::{Answering, Asked};
 use super::refusal::Refusal;
-use super::service::Service;
 use crate::app::Slot;
 
 /// The version and the place that a path names, below the agent's URL.
@@ -144,7 +142,7 @@ impl Incoming<'_> {
         watch: &mut Watch,
         slot: Slot,
     ) -> Response<Body> {
-        let Self { app, runner, agent, caller, head } = self;
+        let Self { app, agent, head, .. } = self;
         let route = Route::parse(below);
         let version = route.as_ref().map_or(Version::V1_0, |route| route.version);
         let form = rest_form(agent, head, version);
@@ -159,19 +157,7 @@ impl Incoming<'_> {
         let is_streaming = route.is_streaming();
         let tenant = route.tenant().map(str::to_owned);
         let asked = route.asked(head, body);
-        let trace_parent = trace_parent(&head.headers);
-        let extensions = extensions::requested(&head.headers);
-        let body_bytes = body.len();
-        let service = Service {
-            runner,
-            agent,
-            caller,
-            tenant,
-            extensions,
-            trace_parent,
-            version,
-            body_bytes,
-        };
+        let service = self.service(version, tenant, body.len());
         let answering = Answering { app, service, form, head, watch, slot };
         match asked {
             Ok(asked) => answering.answer(asked).await,
