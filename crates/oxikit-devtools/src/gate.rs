@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, COOKIE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderMap, HeaderValue, Method, Request, Response};
+use axum::http::{HeaderValue, Method, Request, Response};
 use oxikit_core::{Status, StatusCode};
 use oxikit_http::reply::error;
 use oxikit_http::{Cors, SenderCheck, is_navigation, take_token};
@@ -92,6 +92,10 @@ impl Gate {
     fn check_credentials<B>(&self, peer: IpAddr, request: &mut Request<B>) -> Result<(), Refused> {
         let refused = |status: Status| Box::new(error(&status));
         let presented = take_token(request).map_err(refused)?;
+        if let Some(presented) = presented {
+            request.headers_mut().remove(COOKIE);
+            return self.sign_in.check_token(peer, &presented).map_err(refused);
+        }
         let has_cookie = self.sign_in.has_cookie(request.headers());
         // A page of another port of this host sends the cookie, too, and must not use it.
         let is_own_page = self.sender.is_own_page(request.uri(), request.headers());
@@ -100,9 +104,6 @@ impl Gate {
             false => None,
         };
         request.headers_mut().remove(COOKIE);
-        if let Some(presented) = presented {
-            return self.sign_in.check_token(peer, &presented).map_err(refused);
-        }
         if is_sign_in(request) {
             return Ok(());
         }
@@ -123,12 +124,17 @@ impl Gate {
         prove(self.sign_in.token(), challenge.to_str().ok()?)?.parse().ok()
     }
 
+    /// The origin of the calling page, if it may read the response.
+    pub(crate) fn allowed_origin<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+        self.sender.allowed_origin(request.headers()).cloned()
+    }
+
     /// Adds the headers that browsers need.
-    pub(crate) fn finish(&self, asked: &HeaderMap, response: &mut Response<Body>) {
+    pub(crate) fn finish(origin: Option<&HeaderValue>, response: &mut Response<Body>) {
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-        CORS.add(&self.sender, asked, headers);
+        CORS.add(origin, headers);
     }
 }
 

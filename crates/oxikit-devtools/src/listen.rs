@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use super::gate::Gate;
 use super::proof::PROOF;
+use super::resume::refuse_resume;
 
 /// Maximum number of connections of one port at a time. More are answered with 503.
 const MAX_CONNECTIONS: usize = 4096;
@@ -41,14 +42,15 @@ pub(crate) struct Port {
 
 #[derive(Clone)]
 enum Routes {
-    Router(TowerToHyperService<Router>),
+    Api(TowerToHyperService<Router>),
+    Runtimes(TowerToHyperService<Router>),
     Telemetry(TelemetryPort),
 }
 
 impl Port {
     /// The API: routes behind the checks.
     pub(crate) fn api(gate: Gate, router: Router) -> Self {
-        let routes = Routes::Router(TowerToHyperService::new(router));
+        let routes = Routes::Api(TowerToHyperService::new(router));
         Self { gate: Some(Arc::new(gate)), routes, limits: limits() }
     }
 
@@ -60,7 +62,7 @@ impl Port {
     /// The socket of runtimes, which has checks of its own. A runtime may be busy and not
     /// read for a while.
     pub(crate) fn runtimes(router: Router) -> Self {
-        let routes = Routes::Router(TowerToHyperService::new(router));
+        let routes = Routes::Runtimes(TowerToHyperService::new(router));
         let mut limits = limits();
         limits.stalled_reader_time = FROZEN_RUNTIME_TIME;
         Self { gate: None, routes, limits }
@@ -117,10 +119,10 @@ impl Port {
             return *response;
         }
         // Both are needed after the request was moved.
-        let (asked, proof) = (request.headers().clone(), gate.proof(&request));
+        let (origin, proof) = (gate.allowed_origin(&request), gate.proof(&request));
         request.extensions_mut().insert(ConnectInfo(peer));
         let mut response = self.answer(request).await;
-        gate.finish(&asked, &mut response);
+        Gate::finish(origin.as_ref(), &mut response);
         if let Some(proof) = proof {
             response.headers_mut().insert(PROOF, proof);
         }
@@ -132,13 +134,18 @@ impl Port {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let (request, body) = share_body(request);
         let work = async {
-            Ok(match &self.routes {
-                Routes::Router(router) => {
-                    let Ok(response) = router.call(request).await;
-                    response
+            let router = match &self.routes {
+                Routes::Telemetry(port) => return Ok(port.answer(request).await),
+                Routes::Api(router) => {
+                    if let Err(response) = refuse_resume(&request) {
+                        return Ok(*response);
+                    }
+                    router
                 }
-                Routes::Telemetry(port) => port.answer(request).await,
-            })
+                Routes::Runtimes(router) => router,
+            };
+            let Ok(response) = router.call(request).await;
+            Ok(response)
         };
         let response = guarded(work).await.unwrap_or_else(|status: Status| {
             tracing::error!(%status, "a request failed");

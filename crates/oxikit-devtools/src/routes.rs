@@ -12,7 +12,6 @@ use std::sync::{Arc, LazyLock};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Response, StatusCode as HttpStatus};
-use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, any, delete, get, patch, post};
 use bytes::Bytes;
 use oxikit_core::Status;
@@ -29,7 +28,6 @@ use super::api::{
 };
 use super::gate::SIGN_IN_PATH;
 use super::openapi::OPEN_API;
-use super::resume::refuse_resume;
 use super::shared::Shared;
 use super::trpc::procedures;
 use super::{AppStatus, agents, bridge, official as tools, shapes, trpc};
@@ -38,7 +36,7 @@ use oxikit_evaluation::{
     ValidateRequest, Validity,
 };
 use oxikit_http::api::Done;
-use oxikit_http::api::check_effect;
+use oxikit_http::api::EffectCheck;
 use oxikit_http::api::{self, DescribedRoute, Route, official, route};
 use oxikit_http::api::{FollowQuery, Nothing, RuntimeQuery};
 use oxikit_prompts::{page_routes, prompt_route_table};
@@ -406,12 +404,11 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     // applies to everything.
     api::router(ROUTES)
         .nest(V1, traces.with_state(()))
-        .route_layer(from_fn(check_effect))
+        .route_layer(EffectCheck::default())
         .route("/api/{procedures}", any(trpc::call))
         .method_not_allowed_fallback(wrong_method)
         .merge(prompts.with_state(()))
         .fallback(nowhere)
-        .layer(axum::middleware::from_fn(refuse_resume))
         .with_state(shared)
 }
 

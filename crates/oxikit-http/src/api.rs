@@ -33,7 +33,7 @@ mod reply;
 mod request;
 mod route;
 
-pub use effect::{check_effect, check_json, wrong_method};
+pub use effect::{CheckedEffect, EffectCheck, check_json, wrong_method};
 pub use objects::{object as object_member, objects, some_object, some_objects};
 pub use openapi::{DescribedRoute, OpenApi, StatusMeaning};
 pub use query::{Limit, Query, Seconds, elapsed, non_empty};

@@ -23,7 +23,7 @@ use crate::sender::SenderCheck;
 /// let mut request = HeaderMap::new();
 /// request.insert("origin", HeaderValue::from_static("https://app.example"));
 /// let mut response = HeaderMap::new();
-/// cors.add(&sender, &request, &mut response);
+/// cors.add(sender.allowed_origin(&request), &mut response);
 /// assert_eq!(response["access-control-allow-origin"], "https://app.example");
 /// ```
 #[derive(Debug, Clone)]
@@ -47,8 +47,9 @@ impl Cors {
     /// The response to a preflight request. It allows nothing if the origin is not allowed.
     pub fn preflight(&self, sender: &SenderCheck, asked: &HeaderMap) -> Response<Body> {
         let mut response = json_response(HttpStatus::NO_CONTENT, Body::empty());
-        self.add(sender, asked, response.headers_mut());
-        if sender.allowed_origin(asked).is_none() {
+        let origin = sender.allowed_origin(asked);
+        self.add(origin, response.headers_mut());
+        if origin.is_none() {
             return response;
         }
         let headers = response.headers_mut();
@@ -64,9 +65,10 @@ impl Cors {
         response
     }
 
-    /// Adds the headers that let a page of an allowed origin read the response.
-    pub fn add(&self, sender: &SenderCheck, asked: &HeaderMap, response: &mut HeaderMap) {
-        let Some(origin) = sender.allowed_origin(asked) else { return };
+    /// Adds the headers that let a page of this origin read the response: of the one that
+    /// [`SenderCheck::allowed_origin`] has found in the request.
+    pub fn add(&self, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
+        let Some(origin) = origin else { return };
         response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         response.append(VARY, HeaderValue::from_static("Origin"));
         let exposed = HeaderValue::from_static(self.response_headers);

@@ -54,7 +54,7 @@ impl Edge {
 
     /// Adds the headers that let pages of allowed origins read the response.
     pub fn finish(&self, asked: &HeaderMap, response: &mut Response<Body>) {
-        self.cors.add(&self.sender, asked, response.headers_mut());
+        self.cors.add(self.sender.allowed_origin(asked), response.headers_mut());
     }
 }
 

@@ -54,8 +54,7 @@ fn in_path(uri: &Uri) -> Result<Option<(String, Uri)>, Status> {
         Some(query) => format!("{path}?{query}"),
         None => path.to_owned(),
     };
-    let without = target.parse();
-    let without = without
+    let without = Uri::try_from(target)
         .map_err(|_| Status::invalid_argument("the path behind the token cannot be read"))?;
     Ok(Some((token.to_owned(), without)))
 }

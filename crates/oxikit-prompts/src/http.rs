@@ -31,11 +31,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn;
 use tokio_util::sync::CancellationToken;
 
 use crate::Prompts;
-pub(crate) use answer::{check_effect, nowhere};
+pub(crate) use answer::{effect_check, nowhere};
 pub(crate) use failure::Failure;
 pub use page::{is_page_path, page_routes};
 pub use routes::openapi;
@@ -136,7 +135,7 @@ impl PromptRoutes {
     /// The routes as a router, without a fallback for other paths.
     pub fn router(&self) -> Router {
         routes::router()
-            .route_layer(from_fn(answer::check_effect))
+            .route_layer(effect_check())
             .method_not_allowed_fallback(answer::wrong_method)
             .with_state(self.0.clone())
     }

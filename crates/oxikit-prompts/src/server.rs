@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
-use axum::middleware::from_fn;
 use axum::routing::post;
 use oxikit_http::ports::{BoundPort, PortChoice};
 use oxikit_http::reply::json_response;
@@ -19,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::Prompts;
-use crate::http::{PromptRoutes, RouteOptions, check_effect, nowhere, page_routes};
+use crate::http::{PromptRoutes, RouteOptions, effect_check, nowhere, page_routes};
 use gate::Gate;
 use service::PromptService;
 
@@ -207,7 +206,7 @@ fn router(
                 quit.cancel();
                 json_response(StatusCode::OK, r#"{"message":"the server shuts down"}"#)
             };
-            router.route(SHUTDOWN_PATH, post(handler).layer(from_fn(check_effect)))
+            router.route(SHUTDOWN_PATH, post(handler).layer(effect_check()))
         }
         None => router,
     };

@@ -4,24 +4,83 @@
 //! The check runs after routing, so that a method that the path does not have is answered
 //! with 405 in any case.
 
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, Response, StatusCode as HttpStatus};
-use axum::middleware::Next;
 use axum::response::IntoResponse;
+use futures_util::future::Either;
 use oxikit_core::Status;
+use tower::{Layer, Service};
 
 use crate::body::check_media_type;
 use crate::error::HttpError;
 use crate::reply::error_with;
 
-/// Middleware that answers 415 to requests with an effect whose media type is not JSON. See
+/// A layer for routes that answers 415 to requests with an effect whose media type is not JSON. See
 /// [`check_json`].
-pub async fn check_effect(request: Request, next: Next) -> Response<Body> {
-    match check_json(&request) {
-        Ok(()) => next.run(request).await,
-        Err(refused) => refused.into_response(),
+///
+/// ```
+/// use axum::Router;
+/// use axum::routing::post;
+/// use oxikit_http::api::EffectCheck;
+///
+/// let router: Router = Router::new()
+///     .route("/stop", post(|| async { "stopped" }))
+///     .route_layer(EffectCheck::default());
+/// # _ = router;
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct EffectCheck {
+    refuse: fn(HttpError) -> Response<Body>,
+}
+
+impl EffectCheck {
+    /// A check for an API whose errors have another form than [`HttpError`].
+    pub fn refusing_with(refuse: fn(HttpError) -> Response<Body>) -> Self {
+        Self { refuse }
+    }
+}
+
+impl Default for EffectCheck {
+    fn default() -> Self {
+        Self::refusing_with(IntoResponse::into_response)
+    }
+}
+
+impl<S> Layer<S> for EffectCheck {
+    type Service = CheckedEffect<S>;
+
+    fn layer(&self, inner: S) -> CheckedEffect<S> {
+        CheckedEffect { inner, check: *self }
+    }
+}
+
+/// A service behind an [`EffectCheck`].
+// Not `axum::middleware::from_fn`, which makes a copy of the service and two boxes for each request.
+#[derive(Debug, Clone)]
+pub struct CheckedEffect<S> {
+    inner: S,
+    check: EffectCheck,
+}
+
+impl<S: Service<Request, Response = Response<Body>>> Service<Request> for CheckedEffect<S> {
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Either<S::Future, Ready<Result<Response<Body>, S::Error>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match check_json(&request) {
+            Ok(()) => Either::Left(self.inner.call(request)),
+            Err(refused) => Either::Right(ready(Ok((self.check.refuse)(refused)))),
+        }
     }
 }
 

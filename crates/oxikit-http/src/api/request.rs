@@ -23,7 +23,7 @@ static LIMITS: LazyLock<Limits> =
     LazyLock::new(|| Limits { body_bytes: MAX_BODY, ..Limits::default() });
 
 /// The whole body, within the limits of size and time. It is not parsed; its media type is
-/// checked by [`check_effect`](super::check_effect).
+/// checked by [`EffectCheck`](super::EffectCheck).
 #[derive(Debug)]
 pub struct JsonText(pub Bytes);
 
@@ -51,7 +51,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 }
 
 /// The body of a route that needs none: empty, or an object without members. Its media type
-/// still has to be JSON, see [`check_effect`](super::check_effect).
+/// still has to be JSON, see [`EffectCheck`](super::EffectCheck).
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Nothing {}
 

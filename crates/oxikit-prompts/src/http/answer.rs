@@ -1,12 +1,9 @@
 //! Successful responses, and the checks that all routes share.
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{Method, Response, StatusCode as HttpStatus};
-use axum::middleware::Next;
+use axum::http::{Method, StatusCode as HttpStatus};
 use axum::response::IntoResponse;
 use oxikit_core::Status;
-use oxikit_http::api::check_json;
+use oxikit_http::api::EffectCheck;
 use oxikit_http::reply::json_response;
 use serde::Serialize;
 
@@ -23,13 +20,10 @@ pub(crate) fn json_with(http: HttpStatus, value: &impl Serialize) -> Answer {
     Ok(json_response(http, body))
 }
 
-/// Middleware that answers 415 to requests with an effect whose media type is not JSON, which a page
+/// The layer that answers 415 to requests with an effect whose media type is not JSON, which a page
 /// of another site could send without a preflight request.
-pub(crate) async fn check_effect(request: Request, next: Next) -> Response<Body> {
-    match check_json(&request) {
-        Ok(()) => next.run(request).await,
-        Err(refused) => Failure::from(refused).into_response(),
-    }
+pub(crate) fn effect_check() -> EffectCheck {
+    EffectCheck::refusing_with(|refused| Failure::from(refused).into_response())
 }
 
 /// The response 405. The router adds the header `Allow`.

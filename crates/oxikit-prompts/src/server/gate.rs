@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderMap, HeaderValue, Method, Request, Response};
+use axum::http::{HeaderValue, Method, Request, Response};
 use axum::response::IntoResponse;
 use oxikit_core::Status;
 use oxikit_http::{Cors, SenderCheck, TokenCheck, take_token};
@@ -38,15 +38,11 @@ pub(super) struct Gate {
 type Refused = Box<Response<Body>>;
 
 impl Gate {
-    /// The checks for these options. The address of `host` counts as a name of this machine, unless
-    /// it is unspecified: a server on all addresses is reached by names that only the user knows.
+    /// The checks for these options.
     pub(super) fn new(options: &PromptServerOptions) -> Self {
-        let own = (!options.host.is_unspecified()).then(|| match options.host {
-            IpAddr::V4(address) => address.to_string(),
-            IpAddr::V6(address) => format!("[{address}]"),
-        });
         let sender = SenderCheck::local()
-            .allow_hosts(options.allow_hosts.iter().cloned().chain(own))
+            .allow_hosts(options.allow_hosts.iter().cloned())
+            .allow_address(options.host)
             .allow_origins(options.allow_origins.iter().cloned())
             .without_https()
             .with_hints(HOST_HINT, ORIGIN_HINT);
@@ -76,12 +72,17 @@ impl Gate {
         }
     }
 
+    /// The origin of the calling page, if it may read the response.
+    pub(super) fn allowed_origin<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+        self.sender.allowed_origin(request.headers()).cloned()
+    }
+
     /// Adds the headers that browsers need.
-    pub(super) fn finish(&self, asked: &HeaderMap, response: &mut Response<Body>) {
+    pub(super) fn finish(origin: Option<&HeaderValue>, response: &mut Response<Body>) {
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-        CORS.add(&self.sender, asked, headers);
+        CORS.add(origin, headers);
     }
 }
 

@@ -55,12 +55,13 @@ impl PromptService {
         // After the check, which takes the token out of the path.
         let (head, body) = request.into_parts();
         let mut watch = Watch::start(&head);
-        let asked = head.headers.clone();
+        let request = Request::from_parts(head, body);
+        let origin = self.gate.allowed_origin(&request);
         let mut response = match admitted {
-            Ok(()) => self.answer(Request::from_parts(head, body)).await,
+            Ok(()) => self.answer(request).await,
             Err(response) => *response,
         };
-        self.gate.finish(&asked, &mut response);
+        Gate::finish(origin.as_ref(), &mut response);
         watch.answered(&response);
         response
     }
