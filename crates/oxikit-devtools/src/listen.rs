@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 use oxikit_core::Status;
-use oxikit_http::{Limits, Watch, accept, guarded, reply, share_body};
+use oxikit_http::{Limits, Watch, accept, answer_and_drain, guarded, reply};
 use oxikit_traces::{Connection, TelemetryPort};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -132,29 +132,28 @@ impl Port {
     /// Answers a request. The rest of its body is drained first, because a client that still
     /// sends may never receive the response.
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let (request, body) = share_body(request);
-        let work = async {
-            let router = match &self.routes {
-                Routes::Telemetry(port) => return Ok(port.answer(request).await),
-                Routes::Api(router) => {
-                    if let Err(response) = refuse_resume(&request) {
-                        return Ok(*response);
-                    }
-                    router
-                }
-                Routes::Runtimes(router) => router,
-            };
-            let Ok(response) = router.call(request).await;
-            Ok(response)
+        let answer = |request| async {
+            guarded(self.route(request)).await.unwrap_or_else(|status: Status| {
+                tracing::error!(%status, "a request failed");
+                reply::error(&status)
+            })
         };
-        let response = guarded(work).await.unwrap_or_else(|status: Status| {
-            tracing::error!(%status, "a request failed");
-            reply::error(&status)
-        });
-        if let Some(body) = body {
-            body.drain().await;
-        }
-        response
+        answer_and_drain(request, answer).await
+    }
+
+    async fn route(&self, request: Request<Body>) -> Result<Response<Body>, Status> {
+        let router = match &self.routes {
+            Routes::Telemetry(port) => return Ok(port.answer(request).await),
+            Routes::Api(router) => {
+                if let Err(response) = refuse_resume(&request) {
+                    return Ok(*response);
+                }
+                router
+            }
+            Routes::Runtimes(router) => router,
+        };
+        let Ok(response) = router.call(request).await;
+        Ok(response)
     }
 }
 

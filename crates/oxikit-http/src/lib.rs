@@ -9,7 +9,7 @@
 //! | HTTP/2 without TLS beside HTTP/1.1 | [`Limits::http2_streams`] (feature `http2`) |
 //! | checks of `Host`, `Origin` and fetch metadata; CORS | [`SenderCheck`], [`Cors`], [`Edge`] |
 //! | tokens, and the count of wrong ones | [`Token`], [`take_token`], [`TokenCheck`], [`WrongCredentials`] |
-//! | bodies: media type, size, time; bodies that no handler has read | [`body`], [`share_body`] |
+//! | bodies: media type, size, time; bodies that no handler has read | [`body`], [`answer_and_drain`] |
 //! | responses and errors | [`reply`], [`HttpError`] |
 //! | streams of server-sent events; readers that resume | [`sse`], [`feed`] |
 //! | WebSockets with limits and close codes | [`websocket`] (feature `websocket`) |
@@ -88,5 +88,5 @@ pub use panic_guard::{caught, guarded};
 pub use request_token::take_token;
 pub use sender::{SenderCheck, is_local_host, is_navigation, single};
 pub use token::{Token, TokenCheck, bearer};
-pub use unread::{SharedBody, share_body};
+pub use unread::answer_and_drain;
 pub use wrong_credentials::{WINDOW as WRONG_CREDENTIALS_WINDOW, WrongCredentials};

@@ -22,43 +22,43 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// A body is treated as ended when nothing arrives for this long.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// A request body that the handler reads and the server drains afterwards. Clones share it.
-#[derive(Debug, Clone)]
-pub struct SharedBody(Arc<Mutex<Incoming>>);
-
-/// Shares the body of a request between the handler, which gets the request, and the caller,
-/// which calls [`SharedBody::drain`] when the response is ready. `None` if there is no body.
+/// Answers a request, then reads and drops what `answer` has left of its body.
 ///
 /// ```
 /// use axum::body::Body;
 /// use axum::http::{Request, Response};
 /// use hyper::body::Incoming;
-/// use oxikit_http::share_body;
+/// use oxikit_http::answer_and_drain;
 ///
 /// async fn respond(request: Request<Incoming>) -> Response<Body> {
-///     let (request, body) = share_body(request);
-///     let response = handle(request).await;
-///     if let Some(body) = body {
-///         body.drain().await;
-///     }
-///     response
+///     answer_and_drain(request, handle).await
 /// }
 /// # async fn handle(_: Request<Body>) -> Response<Body> { Response::new(Body::empty()) }
 /// # _ = respond;
 /// ```
-pub fn share_body(request: Request<Incoming>) -> (Request<Body>, Option<SharedBody>) {
+pub async fn answer_and_drain<F, Fut>(request: Request<Incoming>, answer: F) -> Fut::Output
+where
+    F: FnOnce(Request<Body>) -> Fut,
+    Fut: Future,
+{
     let (head, body) = request.into_parts();
     if body.is_end_stream() {
-        return (Request::from_parts(head, Body::new(body)), None);
+        return answer(Request::from_parts(head, Body::new(body))).await;
     }
-    let shared = SharedBody(Arc::new(Mutex::new(body)));
-    (Request::from_parts(head, Body::new(shared.clone())), Some(shared))
+    let body = SharedBody(Arc::new(Mutex::new(body)));
+    let answered = answer(Request::from_parts(head, Body::new(body.clone()))).await;
+    body.drain().await;
+    answered
 }
+
+/// A request body that the handler reads and the server drains afterwards. Clones share it.
+#[derive(Debug, Clone)]
+struct SharedBody(Arc<Mutex<Incoming>>);
 
 impl SharedBody {
     /// Reads and drops the rest of the body, unless the response still reads it, as a stream
     /// does that echoes its request.
-    pub async fn drain(mut self) {
+    async fn drain(mut self) {
         // The handler has dropped its clone unless its response needs it.
         if Arc::strong_count(&self.0) > 1 || self.is_end_stream() {
             return;

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 use oxikit_core::Status;
-use oxikit_http::{Limits, Watch, accept, guarded, share_body};
+use oxikit_http::{Limits, Watch, accept, answer_and_drain, guarded};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -69,18 +69,16 @@ impl PromptService {
     /// Answers a request. The rest of its body is drained first, because a client that still sends
     /// may never receive the response.
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let (request, body) = share_body(request);
-        let work = async {
-            let Ok(response) = self.routes.call(request).await;
-            Ok(response)
+        let answer = |request| async {
+            let work = async {
+                let Ok(response) = self.routes.call(request).await;
+                Ok(response)
+            };
+            guarded(work).await.unwrap_or_else(|status: Status| {
+                tracing::error!(%status, "a request failed");
+                Failure::from(status).into_response()
+            })
         };
-        let response = guarded(work).await.unwrap_or_else(|status: Status| {
-            tracing::error!(%status, "a request failed");
-            Failure::from(status).into_response()
-        });
-        if let Some(body) = body {
-            body.drain().await;
-        }
-        response
+        answer_and_drain(request, answer).await
     }
 }
