@@ -50,6 +50,7 @@ pub(crate) use members::shown;
 pub use options::TraceOptions;
 use oxikit_sqlite::FileOptions;
 use oxikit_sqlite::Readers;
+use oxikit_sqlite::at_once;
 use oxikit_sqlite::connection::{self, OpenError, Schema};
 use oxikit_sqlite::damage::{Health, REPAIR, Reason};
 use oxikit_sqlite::failure::{Failure, Outcome};
@@ -374,14 +375,12 @@ impl TraceStore {
         let is_search = query.text.is_some() && prepared.is_some();
         let health = self.0.health.clone();
         let read = move |connection: &rusqlite::Connection| {
-            let page = match &*prepared {
-                None => TracePage::default(),
-                Some(prepared) => {
-                    let each = || prepared.run_each(connection);
-                    health.or_else("the list of traces", prepared.run(connection), each)?
-                }
+            let Some(prepared) = &*prepared else {
+                return Ok((TracePage::default(), also(connection)));
             };
-            Ok((page, also(connection)))
+            let page = at_once(connection, || Ok((prepared.run(connection)?, also(connection))));
+            let each = || Ok((prepared.run_each(connection)?, also(connection)));
+            health.or_else("the list of traces", page, each)
         };
         if !is_search {
             return self.look("the list of traces", read).await;

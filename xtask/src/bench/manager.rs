@@ -31,8 +31,9 @@ const fn trial(
 const CPU: &str = "cpu_us_per_req";
 const LIST: Goal = Goal::at_most(2.0);
 const LIST_AIM: Goal = Goal::at_most(0.6);
-const FEW: &[(Peer, u32)] = &[(Floor, 400), (Tools, 400), (OfficialTelemetry, 40)];
-const OURS: &[(Peer, u32)] = &[(Tools, 400)];
+// A list of ours takes a tenth of a millisecond: of fewer, the median depends on the moment.
+const LISTS: &[(Peer, u32)] = &[(Floor, 4_000), (Tools, 4_000), (OfficialTelemetry, 40)];
+const OURS: &[(Peer, u32)] = &[(Tools, 4_000)];
 
 const fn list(name: &'static str, field: &'static str) -> Figure {
     Figure::new(name, field, "ms").must(LIST).aim(LIST_AIM)
@@ -120,7 +121,7 @@ static SCENARIOS: [Scenario; 12] = [
     trial(
         "traces-1k",
         Trial::Fresh(devtools::traces::<1_000>),
-        FEW,
+        LISTS,
         &[
             list("list-10-1k", "list_10_ms"),
             list("list-50-1k", "list_50_ms"),
@@ -136,7 +137,7 @@ static SCENARIOS: [Scenario; 12] = [
     trial(
         "traces-10k",
         Trial::Fresh(devtools::traces::<10_000>),
-        FEW,
+        LISTS,
         &[
             list("list-10-10k", "list_10_ms").drawn("newest 10 of 10,000 traces"),
             list("list-50-10k", "list_50_ms"),
