@@ -22,7 +22,11 @@ const CAPACITY: usize = 64;
 
 /// A socket of the server and its client.
 async fn connect() -> (Socket, WebSocketStream<DuplexStream>) {
-    let (near, far) = tokio::io::duplex(CAPACITY);
+    connect_with(CAPACITY).await
+}
+
+async fn connect_with(capacity: usize) -> (Socket, WebSocketStream<DuplexStream>) {
+    let (near, far) = tokio::io::duplex(capacity);
     let (opened, mut upgrades) = mpsc::channel(1);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request: Request = request.map(Body::new);
@@ -147,4 +151,31 @@ async fn a_sender_sends_nothing_after_the_end() {
     let sender = socket.frame_sender();
     drop(socket);
     assert_eq!(sender.try_send(&frame), Sent::Not);
+}
+
+/// Sizes around those of the reads, with headers and masks, alone and many at once.
+#[tokio::test]
+async fn messages_of_all_sizes_are_received_whole_and_in_order() {
+    let sizes = [1 << 10, 4 << 10, 8 << 10, 32 << 10, 36 << 10, 64 << 10];
+    let sizes = sizes.into_iter().flat_map(|size| [0, 9, size - 20, size - 9, size, size + 9]);
+    let texts: Vec<_> =
+        sizes.enumerate().map(|(n, size)| format!("{n} {}", "x".repeat(size))).collect();
+    for capacity in [CAPACITY, 5_000, 1 << 20] {
+        let (mut socket, mut client) = connect_with(capacity).await;
+        let mut received = Vec::new();
+        let send = async {
+            for text in &texts {
+                client.send(Message::text(text.as_str())).await.unwrap();
+            }
+        };
+        let receive = async {
+            while received.len() < texts.len() {
+                let mut batch = Batch::default();
+                socket.work(&mut batch, true).await.unwrap();
+                received.extend(batch.messages.into_iter().map(|text| text.to_string()));
+            }
+        };
+        tokio::join!(send, receive);
+        assert!(received == texts, "capacity {capacity}");
+    }
 }
