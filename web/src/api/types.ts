@@ -560,7 +560,7 @@ export interface NewDocument {
 
 /**
  * The body of a route that needs none: empty, or an object without members. Its media type
- * still has to be JSON, see [`check_effect`](super::check_effect).
+ * still has to be JSON.
  */
 export type Nothing = Record<string, unknown>;
 

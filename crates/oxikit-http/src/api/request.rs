@@ -51,7 +51,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 }
 
 /// The body of a route that needs none: empty, or an object without members. Its media type
-/// still has to be JSON, see [`EffectCheck`](super::EffectCheck).
+/// still has to be JSON.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Nothing {}
 
