@@ -3,7 +3,6 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -15,9 +14,7 @@ use super::line::SharedLine;
 
 /// A closed connection is treated as drained when nothing arrives for this long.
 const QUIET: Duration = Duration::from_millis(100);
-/// Maximum number of bytes of the first read. Most messages are smaller.
-const PIECE: usize = 4 << 10;
-/// Maximum number of bytes of each further read from a peer that sends much.
+/// Number of bytes that are read ahead from a peer that sends much.
 const BURST: usize = 32 << 10;
 /// Number of bytes that are passed on in one turn. Then the socket checks its memory budget.
 const TURN: usize = 256 << 10;
@@ -39,8 +36,6 @@ pub(super) struct Transport {
 struct Burst {
     bytes: Vec<u8>,
     taken: usize,
-    /// Whether the last read has filled its buffer, so that there is probably more.
-    is_full: bool,
 }
 
 impl Transport {
@@ -84,23 +79,18 @@ impl Transport {
     }
 
     /// Fills the buffer, from the bytes that were read ahead if there are any.
-    // tungstenite reads into a small buffer, and each read is a system call. So a piece of the stack
-    // is read first, and while all of it is filled, larger pieces.
+    // tungstenite reads into a small buffer. While it is filled completely, larger pieces are read
+    // ahead, which saves system calls; a read that returns less ends the burst and frees its memory.
     fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let Some(burst) = &mut self.burst else {
-            let mut piece = [MaybeUninit::uninit(); PIECE];
-            let mut piece = ReadBuf::uninit(&mut piece);
-            ready!(self.line.lock().poll_read(cx, &mut piece))?;
-            let count = piece.filled().len().min(buffer.remaining());
-            let (first, rest) = piece.filled().split_at(count);
-            buffer.put_slice(first);
-            let is_full = piece.remaining() == 0;
-            if is_full || !rest.is_empty() {
-                self.burst = Some(Burst { bytes: rest.to_vec(), taken: 0, is_full });
+            ready!(self.line.lock().poll_read(cx, buffer))?;
+            // A full buffer means that there is probably more.
+            if buffer.remaining() == 0 {
+                self.burst = Some(Burst { bytes: Vec::new(), taken: 0 });
             }
             return Poll::Ready(Ok(()));
         };
@@ -111,7 +101,6 @@ impl Transport {
             let read = self.line.lock().poll_read(cx, &mut ahead);
             let count = ahead.filled().len();
             burst.bytes.truncate(count);
-            burst.is_full = count == BURST;
             if count == 0 {
                 self.burst = None;
                 return read;
@@ -121,7 +110,8 @@ impl Transport {
         let count = ahead.len().min(buffer.remaining());
         buffer.put_slice(&ahead[..count]);
         burst.taken += count;
-        if !burst.is_full && burst.taken == burst.bytes.len() {
+        let is_last = burst.bytes.len() < BURST && burst.taken == burst.bytes.len();
+        if is_last {
             self.burst = None;
         }
         Poll::Ready(Ok(()))
