@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import WebSocket from 'ws';
 
-import { editorOf, expectLostConnections, openDocument, person, picture, prompts, run, saved, textOf, until } from './harness.mjs';
+import { editorOf, expectDeletion, expectLostConnections, openDocument, person, picture, prompts, run, saved, textOf, until } from './harness.mjs';
 
 const PARAGRAPH = 'The tea shop opens at nine. Please order green tea, or a cake. Thank you for your visit.';
 
@@ -246,6 +246,7 @@ await run({
   },
 
   'editing: a deleted document is brought back with its history': async () => {
+    expectDeletion();
     const page = await openDocument(await person('Ada'), server, 'draft');
     const other = await openDocument(await person('Bo'), server, 'draft');
     const before = await file('draft.md');

@@ -121,6 +121,15 @@ const ABSENT = /\/api\/v1\/(?:info|doctor)$/;
 const REFUSED = /status of 400/;
 let mayBeRefused = false;
 
+/** What a page asks about its document, which somebody else may delete at the same moment. */
+const GONE = /\/api\/prompts\/preview$/;
+let mayBeGone = false;
+
+/** The document of a page may be deleted from now on, in this case. */
+export function expectDeletion() {
+  mayBeGone = true;
+}
+
 /** A request that the server refuses is expected from now on, in this case. */
 export function expectRefusal() {
   mayBeRefused = true;
@@ -160,7 +169,9 @@ export async function open(context, url) {
   });
   page.on('console', (message) => {
     const isLost = (mayLose && LOST.test(message.text())) || (mayBeRefused && REFUSED.test(message.text()));
-    const isAbsent = message.text().includes('404') && ABSENT.test(message.location().url);
+    const { url: asked } = message.location();
+    const isAbsent =
+      message.text().includes('404') && (ABSENT.test(asked) || (mayBeGone && GONE.test(asked)));
     if (['error', 'warning'].includes(message.type()) && !isLost && !isAbsent) {
       errors.push(`console: ${message.text()} (${message.location().url})`);
     }
@@ -236,6 +247,7 @@ export async function run(cases) {
   for (const [name, test] of Object.entries(cases)) {
     errors = [];
     mayLose = false;
+    mayBeGone = false;
     mayBeRefused = false;
     try {
       await test();

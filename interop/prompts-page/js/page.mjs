@@ -222,6 +222,8 @@ await run({
     await until('the new address', () => page.url() === `${tools.url}/#/prompts`);
     await page.getByRole('option', { name: /own/ }).waitFor();
     await picture(page, 'tools');
+    // Otherwise the page may report the connections that it loses.
+    await page.context().close();
     await tools.kill();
   },
 });

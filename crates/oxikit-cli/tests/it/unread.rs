@@ -134,6 +134,25 @@ fn a_command_that_follows_traces_ends_without_a_reader() {
     }
 }
 
+/// The command as a terminal starts it. Jobs in the background of a script ignore `SIGINT`, and so do
+/// the programs that they start: these tests may be such a job.
+fn interruptible(dir: &Path) -> Command {
+    let oxikit = oxikit(dir);
+    if !cfg!(target_os = "linux") {
+        return oxikit;
+    }
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(oxikit.get_program());
+    for (name, value) in oxikit.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(dir).stdin(Stdio::null());
+    command
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_without_a_reader_is_cancelled_with_its_command() {
     let dir = tempfile::tempdir().unwrap();
@@ -146,7 +165,7 @@ async fn a_run_without_a_reader_is_cancelled_with_its_command() {
     runtime.register("app", std::process::id()).await;
     for kind in [Signal::TERM, Signal::INT] {
         let arguments = ["flow", "run", "endless", "-s", "--runtime", "app"];
-        let (mut command, pipe) = unread(oxikit(dir.path()).args(arguments));
+        let (mut command, pipe) = unread(interruptible(dir.path()).args(arguments));
         let asked = loop {
             let mut message = runtime.next().await;
             let (id, params) = (message["id"].take(), message["params"].take());
